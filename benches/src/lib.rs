@@ -1,0 +1,1 @@
+//! Criterion benchmarks of the seat store; see `benches/`.
