@@ -1,0 +1,128 @@
+//! The settings of a connection: set, then read back, on every one.
+//!
+//! Nothing is left to a default, since a default may change with the library. `synchronous = FULL`
+//! in WAL mode syncs the log at each commit; with anything less an acknowledged sale can be lost when
+//! the power fails, which killing a process never shows.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::error::failed_while;
+use crate::error::StoreError;
+
+/// What a setting must read as, and how it is set.
+struct Setting {
+    pragma: &'static str,
+    value: &'static str,
+    reads_as: &'static str,
+}
+
+/// Everything but `busy_timeout`, which the caller chooses.
+const SETTINGS: [Setting; 10] = [
+    set("journal_mode", "WAL", "wal"),
+    set("synchronous", "FULL", "2"),
+    set("fullfsync", "ON", "1"), // macOS: a sync that reaches the disk
+    set("checkpoint_fullfsync", "ON", "1"), // macOS: the same for checkpoints
+    set("wal_autocheckpoint", "1000", "1000"), // pages
+    set("locking_mode", "NORMAL", "normal"), // other processes may use the file
+    set("read_uncommitted", "OFF", "0"),
+    set("recursive_triggers", "ON", "1"), // so that REPLACE can not go round a delete trigger
+    set("ignore_check_constraints", "OFF", "0"),
+    set("trusted_schema", "OFF", "0"),
+];
+
+const fn set(pragma: &'static str, value: &'static str, reads_as: &'static str) -> Setting {
+    Setting {
+        pragma,
+        value,
+        reads_as,
+    }
+}
+
+/// The database and its settings as they were read back from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The version of SQLite, as `3.53.0`.
+    pub sqlite_version: String,
+    /// The exact source of that SQLite.
+    pub sqlite_source_id: String,
+    /// Names and values as SQLite gives them, sorted by name.
+    pub pragmas: Vec<(String, String)>,
+}
+
+/// Sets everything on a fresh connection and reads it back.
+pub(super) fn apply(connection: &Connection, busy_timeout: Duration) -> Result<(), StoreError> {
+    connection
+        .busy_timeout(busy_timeout)
+        .map_err(failed_while("setting busy_timeout"))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    let deadline = Instant::now() + busy_timeout;
+    for setting in &SETTINGS {
+        // A change of the journal mode does not ask the busy handler, so it is repeated here.
+        while let Err(error) = write(connection, setting) {
+            let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+            if !busy || Instant::now() >= deadline {
+                return Err(failed_while("setting up a connection")(error));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        check(connection, setting.pragma, setting.reads_as)?;
+    }
+    check(
+        connection,
+        "busy_timeout",
+        &busy_timeout.as_millis().to_string(),
+    )
+}
+
+fn write(connection: &Connection, setting: &Setting) -> rusqlite::Result<()> {
+    let sql = format!("PRAGMA {} = {}", setting.pragma, setting.value);
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
+fn check(connection: &Connection, pragma: &str, expected: &str) -> Result<(), StoreError> {
+    let found = read(connection, pragma).map_err(failed_while("reading a setting back"))?;
+    if found == expected {
+        return Ok(());
+    }
+    Err(StoreError::Database {
+        doing: "reading a setting back",
+        source: format!("{pragma} is {found}, and can not be made {expected} on this file").into(),
+    })
+}
+
+fn read(connection: &Connection, pragma: &str) -> rusqlite::Result<String> {
+    connection.query_row(&format!("PRAGMA {pragma}"), [], |row| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            other => other.as_str()?.to_owned(),
+        })
+    })
+}
+
+/// Reads the settings back, for a report.
+pub(super) fn of(connection: &Connection) -> Result<Settings, StoreError> {
+    let failed = failed_while("reading the settings back");
+    let mut pragmas = SETTINGS
+        .iter()
+        .map(|setting| setting.pragma)
+        .chain(["busy_timeout", "page_size", "cache_size", "user_version"])
+        .map(|pragma| Ok((pragma.to_owned(), read(connection, pragma)?)))
+        .collect::<rusqlite::Result<Vec<_>>>()
+        .map_err(&failed)?;
+    pragmas.sort();
+    let (sqlite_version, sqlite_source_id) = connection
+        .query_row("SELECT sqlite_version(), sqlite_source_id()", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .map_err(&failed)?;
+    Ok(Settings {
+        sqlite_version,
+        sqlite_source_id,
+        pragmas,
+    })
+}

@@ -1,0 +1,128 @@
+//! Confirm a payment: Held -> Sold, or a refund that is recorded. Either way one row in `payments`,
+//! written in the transaction that decided, once for ever.
+
+use rusqlite::{Connection, params};
+
+use super::Sql;
+use super::record::{self, decided_at};
+use crate::error::StoreError;
+use crate::id::{PaymentId, Version};
+use crate::outcome::{ConfirmOutcome, Receipt};
+use crate::seat::{Claim, Decision, PaymentRecord, RefundReason, Seat, SeatState};
+use crate::sqlite::error::failed_while;
+use crate::time::Timestamp;
+
+pub(crate) const SQL: &str = concat!(
+    "UPDATE seats
+        SET state = 'sold', version = version + 1, expires = NULL, payment_id = ?5, changed_at = ",
+    decided_at!(),
+    "
+      WHERE seat_id = ?1 AND state = 'held' AND owner = ?3 AND version = ?4 AND ",
+    live!(),
+    "
+        AND NOT EXISTS (SELECT 1 FROM payments WHERE payment_id = ?5)"
+);
+
+/// Runs the statement; when it changed nothing, finds out whether the payment is known, and if not,
+/// records that it must be refunded, and why.
+pub(crate) fn run(
+    tx: &Connection,
+    sql: &Sql,
+    payment: &PaymentId,
+    claim: &Claim,
+    now: Timestamp,
+) -> Result<Receipt<ConfirmOutcome>, StoreError> {
+    let changed = record::execute(
+        tx,
+        &sql.confirm,
+        params![
+            claim.seat.as_str(),
+            now.as_unix_millis(),
+            claim.owner.as_str(),
+            claim.hold_id.get(),
+            payment.as_str()
+        ],
+    )
+    .map_err(failed_while("confirming a payment"))?;
+
+    if !changed && let Some(recorded) = record::find_payment(tx, sql, payment)? {
+        let seat = record::find_seat(tx, sql, &recorded.claim.seat)?;
+        return Ok(answer_known(recorded, claim, seat.as_ref(), now));
+    }
+
+    let seat = record::find_seat(tx, sql, &claim.seat)?;
+    let decision = if changed {
+        Decision::Sold
+    } else {
+        Decision::RefundRequired(refund_reason(seat.as_ref(), claim))
+    };
+    let version = seat.as_ref().map_or(Version::ZERO, |seat| seat.version);
+    let at = seat.as_ref().map_or(now, |seat| decided_at(now, seat));
+    record::record_payment(
+        tx,
+        sql,
+        &PaymentRecord {
+            payment: payment.clone(),
+            claim: claim.clone(),
+            decision,
+            version,
+            decided_at: at,
+        },
+    )?;
+    let outcome = match decision {
+        Decision::Sold => ConfirmOutcome::Sold,
+        Decision::RefundRequired(reason) => ConfirmOutcome::RefundRequired {
+            reason,
+            recorded: None,
+        },
+    };
+    Ok(Receipt {
+        outcome,
+        version,
+        at,
+    })
+}
+
+/// The answer about a payment that was decided earlier, on the seat that it was recorded for.
+fn answer_known(
+    recorded: PaymentRecord,
+    claim: &Claim,
+    seat: Option<&Seat>,
+    now: Timestamp,
+) -> Receipt<ConfirmOutcome> {
+    let version = seat.map_or(Version::ZERO, |seat| seat.version);
+    let at = seat
+        .map_or(now, |seat| decided_at(now, seat))
+        .max(recorded.decided_at);
+    let recorded = Box::new(recorded);
+    let outcome = match recorded.decision {
+        _ if recorded.claim != *claim => ConfirmOutcome::Conflict { recorded },
+        Decision::Sold => ConfirmOutcome::Duplicate { recorded },
+        Decision::RefundRequired(reason) => ConfirmOutcome::RefundRequired {
+            reason,
+            recorded: Some(recorded),
+        },
+    };
+    Receipt {
+        outcome,
+        version,
+        at,
+    }
+}
+
+/// Why a payment can not buy the seat, given that the guard above refused it: the first that applies.
+/// The expiry is not compared again; it is what remains.
+fn refund_reason(seat: Option<&Seat>, claim: &Claim) -> RefundReason {
+    let Some(seat) = seat else {
+        return RefundReason::UnknownSeat;
+    };
+    let hold = claim.hold_id.version();
+    match &seat.state {
+        _ if hold > seat.version => RefundReason::NeverHeld,
+        SeatState::Free | SeatState::Sold { .. } if hold == seat.version => RefundReason::NeverHeld,
+        SeatState::Sold { hold_id, .. } if *hold_id == claim.hold_id => RefundReason::AlreadySold,
+        _ if hold < seat.version => RefundReason::Superseded,
+        SeatState::Held { owner, .. } if *owner != claim.owner => RefundReason::WrongOwner,
+        SeatState::Free | SeatState::Held { .. } | SeatState::Sold { .. } => RefundReason::Expired,
+    }
+}

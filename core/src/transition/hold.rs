@@ -1,0 +1,79 @@
+//! Hold: Free -> Held, and Held -> Held once the hold before it has expired.
+
+use rusqlite::{Connection, params};
+
+use super::Sql;
+use super::record::{self, decided_at};
+use crate::command::HoldRequest;
+use crate::error::{Invalid, StoreError};
+use crate::id::HoldId;
+use crate::outcome::{HoldOutcome, HoldRefusal, Receipt};
+use crate::seat::SeatState;
+use crate::sqlite::error::failed_while;
+use crate::time::Timestamp;
+
+pub(crate) const SQL: &str = concat!(
+    "UPDATE seats
+        SET state = 'held', version = version + 1, owner = ?3, hold_id = version + 1, expires = ",
+    decided_at!(),
+    " + ?4, changed_at = ",
+    decided_at!(),
+    "
+      WHERE seat_id = ?1 AND (state = 'free' OR state = 'held' AND NOT ",
+    live!(),
+    ")"
+);
+
+/// Runs the statement; when it changed nothing, says why.
+pub(crate) fn run(
+    tx: &Connection,
+    sql: &Sql,
+    request: &HoldRequest,
+    now: Timestamp,
+) -> Result<Receipt<HoldOutcome>, StoreError> {
+    if now.checked_add(request.ttl).is_none() {
+        return Err(Invalid::new(
+            "length of a hold",
+            format!("it would end {} after {now}", request.ttl),
+            format!("an end at {} or before", Timestamp::MAX),
+        )
+        .into());
+    }
+    let changed = record::execute(
+        tx,
+        &sql.hold,
+        params![
+            request.seat.as_str(),
+            now.as_unix_millis(),
+            request.owner.as_str(),
+            request.ttl.as_millis()
+        ],
+    )
+    .map_err(failed_while("holding a seat"))?;
+
+    let seat = record::find_seat(tx, sql, &request.seat)?
+        .ok_or_else(|| StoreError::UnknownSeat(request.seat.clone()))?;
+    let at = decided_at(now, &seat);
+    let outcome = match seat.state {
+        SeatState::Held {
+            hold_id, expires, ..
+        } if changed => HoldOutcome::Held { hold_id, expires },
+        SeatState::Held {
+            owner,
+            hold_id,
+            expires,
+        } if owner == request.owner => HoldOutcome::AlreadyHeld { hold_id, expires },
+        SeatState::Held { expires, .. } => HoldOutcome::Refused(HoldRefusal::HeldUntil(expires)),
+        SeatState::Sold { .. } => HoldOutcome::Refused(HoldRefusal::Sold),
+        SeatState::Free => return Err(record::guard_and_row_differ("hold", &seat.id)),
+    };
+    debug_assert!(
+        !changed
+            || matches!(outcome, HoldOutcome::Held { hold_id, .. } if hold_id == HoldId::from(seat.version))
+    );
+    Ok(Receipt {
+        outcome,
+        version: seat.version,
+        at,
+    })
+}
