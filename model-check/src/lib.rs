@@ -1,1 +1,5 @@
-//! To be written.
+//! Checks a seat store against a reference.
+//!
+//! [`reference`] says what each command does. Everything else here compares a store with it.
+
+pub mod reference;
