@@ -1,2 +1,2 @@
-//! To be written.
+//! The program `evidence`.
 fn main() {}
