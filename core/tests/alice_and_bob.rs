@@ -1,6 +1,10 @@
 //! The founding scenario, on a real file: what the example prints is what the store promises.
 
-#[expect(dead_code, reason = "the example's main and its printing")]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "the example is a program of its own"
+)]
 #[path = "../examples/alice_and_bob.rs"]
 mod example;
 

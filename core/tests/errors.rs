@@ -357,7 +357,7 @@ fn refused_to_open(path: &Path, says: &str) {
         "{line}"
     );
     assert!(line.contains(says), "{line}");
-    assert_eq!(std::fs::read(path).ok(), before, "the file was changed");
+    assert!(std::fs::read(path).ok() == before, "the file was changed");
 }
 
 #[test]

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use r2d2::ManageConnection;
 use r2d2_sqlite::SqliteConnectionManager;
-use rusqlite::{ErrorCode, OpenFlags};
+use rusqlite::OpenFlags;
 
-use super::settings;
-use crate::error::{Invalid, StoreError};
+use super::{schema, settings};
+use crate::error::StoreError;
 
 /// A pooled connection, and whether it may be lent again.
 pub(crate) struct Connection {
@@ -63,13 +63,13 @@ impl ManageConnection for Manager {
         let sqlite = self
             .inner
             .connect()
-            .map_err(|error| refused(&self.path, error))?;
-        settings::apply(&sqlite, self.busy_timeout).map_err(|error| match error {
-            StoreError::Corrupt { detail, .. } if detail.contains("not a database") => {
-                not_a_database(&self.path)
-            }
-            other => other,
-        })?;
+            .map_err(super::failed_while("opening the database"))?;
+        sqlite
+            .busy_timeout(self.busy_timeout)
+            .map_err(super::failed_while("setting busy_timeout"))?;
+        // First of all, since setting the journal mode changes the file: is it ours?
+        schema::version_of(&sqlite, &self.path)?;
+        settings::apply(&sqlite, self.busy_timeout)?;
         Ok(Connection {
             sqlite,
             doubtful: Cell::new(false),
@@ -85,23 +85,6 @@ impl ManageConnection for Manager {
     fn has_broken(&self, connection: &mut Connection) -> bool {
         connection.doubtful.get() || !connection.sqlite.is_autocommit()
     }
-}
-
-/// A file that SQLite would not even open.
-fn refused(path: &Path, error: rusqlite::Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => not_a_database(path),
-        _ => super::failed_while("opening the database")(error),
-    }
-}
-
-fn not_a_database(path: &Path) -> StoreError {
-    Invalid::new(
-        "database file",
-        format!("{} is not an SQLite database", path.display()),
-        "a soldonce database, or a file that does not exist yet",
-    )
-    .into()
 }
 
 /// The pool opens connections on threads of its own; what goes wrong there goes to the log.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rusqlite::ErrorCode;
+
 use super::error::failed_while;
 use super::pool::Connection;
 use super::transaction::Transaction;
@@ -42,11 +44,19 @@ pub(super) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreE
 }
 
 /// The version of the file; 0 for an empty one. Refuses what is not ours or is newer.
-fn version_of(connection: &rusqlite::Connection, path: &Path) -> Result<i64, StoreError> {
+pub(super) fn version_of(
+    connection: &rusqlite::Connection,
+    path: &Path,
+) -> Result<i64, StoreError> {
     let number = |sql: &str| {
         connection
             .query_row(sql, [], |row| row.get::<_, i64>(0))
-            .map_err(failed_while("reading the version of the database"))
+            .map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase) => {
+                    not_ours(format!("{} is not an SQLite database", path.display()))
+                }
+                _ => failed_while("reading the version of the database")(error),
+            })
     };
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
@@ -61,10 +71,14 @@ fn version_of(connection: &rusqlite::Connection, path: &Path) -> Result<i64, Sto
     } else {
         format!("{} is a database of another program", path.display())
     };
-    Err(Invalid::new(
+    Err(not_ours(problem))
+}
+
+fn not_ours(problem: String) -> StoreError {
+    Invalid::new(
         "database file",
         problem,
         format!("a soldonce database of version 1 to {VERSION}, or a file that does not exist yet"),
     )
-    .into())
+    .into()
 }

@@ -53,9 +53,6 @@ pub struct Settings {
 
 /// Sets everything on a fresh connection and reads it back.
 pub(super) fn apply(connection: &Connection, busy_timeout: Duration) -> Result<(), StoreError> {
-    connection
-        .busy_timeout(busy_timeout)
-        .map_err(failed_while("setting busy_timeout"))?;
     connection.set_prepared_statement_cache_capacity(32);
     let deadline = Instant::now() + busy_timeout;
     for setting in &SETTINGS {
