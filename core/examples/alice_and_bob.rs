@@ -135,8 +135,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (lines, ending) = play(&folder.path().join("alice_and_bob.sqlite"))?;
     println!("One seat, A1. A hold lives for 10.\n");
     println!(
-        "{:>4}  {:<6} {:<18} {:<30} {}",
-        "t", "who", "asks", "answer", "version"
+        "{:>4}  {:<6} {:<18} {:<30} version",
+        "t", "who", "asks", "answer"
     );
     println!("{}", "-".repeat(70));
     for Line {

@@ -87,7 +87,7 @@ impl SqliteOptions {
             )
             .into());
         }
-        if self.busy_timeout > Duration::from_secs(3600) {
+        if self.busy_timeout > Duration::from_hours(1) {
             return Err(Invalid::new(
                 "busy timeout",
                 format!("it is {} s", self.busy_timeout.as_secs()),

@@ -96,3 +96,106 @@ impl r2d2::HandleError<StoreError> for LogErrors {
         tracing::warn!(%error, "a pooled connection could not be opened");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use r2d2::Pool;
+
+    use super::*;
+
+    fn pool_of_one(folder: &tempfile::TempDir) -> Pool<Manager> {
+        let manager = Manager::new(
+            &folder.path().join("seats.sqlite"),
+            Duration::from_millis(500),
+        );
+        let first = manager.connect().expect("a connection");
+        schema::migrate(&first, Path::new("seats.sqlite")).expect("made");
+        Pool::builder()
+            .max_size(1)
+            .test_on_check_out(false)
+            .build(manager)
+            .expect("a pool")
+    }
+
+    #[test]
+    fn a_connection_that_comes_back_inside_a_transaction_is_never_lent_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let pool = pool_of_one(&folder);
+        let add = |id: &str, connection: &Connection| {
+            connection
+                .execute(
+                    "INSERT INTO seats (seat_id, changed_at) VALUES (?1, 0)",
+                    [id],
+                )
+                .expect("added")
+        };
+        {
+            let lent = pool.get().expect("a connection");
+            lent.execute_batch("BEGIN IMMEDIATE").expect("begun");
+            add("forgotten", &lent);
+        }
+        let next = pool.get().expect("another connection");
+        assert!(
+            next.is_autocommit(),
+            "the transaction came back with the connection"
+        );
+        add("acknowledged", &next);
+        drop(next);
+        let reader = pool.get().expect("a connection");
+        let seats: Vec<String> = reader
+            .prepare("SELECT seat_id FROM seats")
+            .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
+            .expect("read");
+        assert_eq!(seats, ["acknowledged"]);
+    }
+
+    #[test]
+    fn a_doubtful_connection_is_closed_when_it_comes_back() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let pool = pool_of_one(&folder);
+        let mark = |connection: &Connection| connection.execute_batch("PRAGMA cache_size = 77");
+        let marked = |connection: &Connection| -> bool {
+            connection
+                .query_row("PRAGMA cache_size", [], |row| row.get::<_, i64>(0))
+                .expect("read")
+                == 77
+        };
+        mark(&pool.get().expect("a connection")).expect("marked");
+        let again = pool.get().expect("the same connection");
+        assert!(marked(&again));
+        again.doubt();
+        drop(again);
+        assert!(!marked(&pool.get().expect("another connection")));
+    }
+
+    #[test]
+    fn every_pooled_connection_has_the_settings_that_were_read_back() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let manager = Manager::new(
+            &folder.path().join("seats.sqlite"),
+            Duration::from_millis(1234),
+        );
+        let first = manager.connect().expect("a connection");
+        schema::migrate(&first, Path::new("seats.sqlite")).expect("made");
+        let expected = settings::of(&first).expect("read back");
+        for (name, value) in [
+            ("journal_mode", "wal"),
+            ("synchronous", "2"),
+            ("busy_timeout", "1234"),
+        ] {
+            assert!(
+                expected
+                    .pragmas
+                    .contains(&(name.to_owned(), value.to_owned())),
+                "{expected:?}"
+            );
+        }
+        let pool = Pool::builder().max_size(5).build(manager).expect("a pool");
+        let all: Vec<_> = (0..5).map(|_| pool.get().expect("a connection")).collect();
+        for connection in &all {
+            assert_eq!(settings::of(connection).expect("read back"), expected);
+        }
+    }
+}

@@ -12,11 +12,11 @@ use crate::error::{Invalid, StoreError};
 /// Marks a file as ours: `PRAGMA application_id`, the bytes "Sold".
 const APPLICATION_ID: i64 = 0x536f_6c64;
 
-/// Step n leads from version n to n + 1; a new file starts at 0. Never change a step: add one.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+/// Each step leads from its version to the next; a new file starts at 0. Never change a step: add one.
+const MIGRATIONS: [(i64, &str); 1] = [(0, include_str!("schema.sql"))];
 
 /// The version that this code reads and writes.
-const VERSION: i64 = MIGRATIONS.len() as i64;
+const VERSION: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0 + 1;
 
 /// Brings the file to [`VERSION`], in one transaction, or refuses it unchanged.
 pub(super) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreError> {
@@ -26,10 +26,7 @@ pub(super) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreE
     let transaction = Transaction::immediate(connection)?;
     // Again, now under the lock: another process may have been faster.
     let version = version_of(&transaction, path)?;
-    for (from, step) in (0..)
-        .zip(MIGRATIONS)
-        .skip_while(|(from, _)| *from < version)
-    {
+    for (from, step) in MIGRATIONS.into_iter().filter(|(from, _)| *from >= version) {
         tracing::info!(from, to = from + 1, "migrating the database");
         transaction
             .execute_batch(step)

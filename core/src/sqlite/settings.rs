@@ -123,3 +123,22 @@ pub(super) fn of(connection: &Connection) -> Result<Settings, StoreError> {
         pragmas,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_does_not_take_is_an_error_that_names_it() {
+        // A database in memory can not have a write-ahead log.
+        let connection = Connection::open_in_memory().expect("opened");
+        let error = apply(&connection, Duration::ZERO).expect_err("no log");
+        let StoreError::Database { source, .. } = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(
+            source.to_string(),
+            "journal_mode is memory, and can not be made wal on this file"
+        );
+    }
+}
