@@ -50,7 +50,7 @@ pub fn play(file: &Path) -> Result<(Vec<Line>, Ending), Box<dyn Error>> {
     store.add_seats(std::slice::from_ref(&seat))?;
 
     // The story: when, who, and the payment and hold id of somebody who pays; the others want a hold.
-    let story = [
+    let script = [
         (0, "Alice", None),
         (1, "Bob", None),
         (11, "Bob", None),
@@ -61,7 +61,7 @@ pub fn play(file: &Path) -> Result<(Vec<Line>, Ending), Box<dyn Error>> {
         (99, "Carol", None),
     ];
     let mut lines = Vec::new();
-    for (at, who, pays) in story {
+    for (at, who, pays) in script {
         clock.set(Timestamp::from_unix_millis(at)?);
         let (seat, owner) = (seat.clone(), OwnerId::new(who)?);
         let (asks, command) = match pays {
