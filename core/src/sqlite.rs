@@ -33,6 +33,7 @@ pub use settings::Settings;
 
 use error::failed_while;
 use pool::Manager;
+use settings::Planted;
 use transaction::Transaction;
 
 /// How a [`SqliteStore`] is opened. Start with [`SqliteStore::options`].
@@ -42,6 +43,7 @@ pub struct SqliteOptions {
     busy_timeout: Duration,
     clock: Arc<dyn Clock>,
     sql: Sql,
+    planted: Planted,
 }
 
 impl SqliteOptions {
@@ -71,6 +73,22 @@ impl SqliteOptions {
         self
     }
 
+    /// The SQLite VFS of this name in place of the system's own: how model-check sees every write and
+    /// sync, and makes them fail. Never for a real sale.
+    #[cfg(feature = "planted-faults")]
+    pub fn vfs(mut self, name: impl Into<String>) -> Self {
+        self.planted.vfs = Some(name.into());
+        self
+    }
+
+    /// A setting of every connection in place of the right one, given as SQLite reads it back
+    /// (`synchronous` and `0`): how model-check plants a fault. Never for a real sale.
+    #[cfg(feature = "planted-faults")]
+    pub fn setting(mut self, pragma: &'static str, reads_as: &'static str) -> Self {
+        self.planted.settings.push((pragma, reads_as));
+        self
+    }
+
     /// Opens the file, or makes it when it is not there, and migrates it when it is of an older version.
     ///
     /// # Errors
@@ -96,7 +114,7 @@ impl SqliteOptions {
             .into());
         }
         check_path(path)?;
-        let manager = Manager::new(path, self.busy_timeout);
+        let manager = Manager::new(path, self.busy_timeout, self.planted);
         // The first connection is opened by hand: its errors are plain, those of the pool are time-outs.
         let first = manager.connect()?;
         schema::migrate(&first, path)?;
@@ -188,6 +206,7 @@ impl SqliteStore {
             busy_timeout: Duration::from_secs(5),
             clock: Arc::new(SystemClock::default()),
             sql: Sql::default(),
+            planted: Planted::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use r2d2::ManageConnection;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::OpenFlags;
 
+use super::settings::Planted;
 use super::{schema, settings};
 use crate::error::StoreError;
 
@@ -39,20 +40,25 @@ pub(crate) struct Manager {
     inner: SqliteConnectionManager,
     path: PathBuf,
     busy_timeout: Duration,
+    planted: Planted,
 }
 
 impl Manager {
-    pub(super) fn new(path: &Path, busy_timeout: Duration) -> Self {
-        // Without SQLITE_OPEN_URI: a file called `file:x?mode=memory` is a file of that name.
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    pub(super) fn new(path: &Path, busy_timeout: Duration, planted: Planted) -> Self {
         Self {
-            inner: SqliteConnectionManager::file(path).with_flags(flags),
+            inner: SqliteConnectionManager::file(path).with_flags(flags()),
+            planted,
             path: path.to_owned(),
             busy_timeout,
         }
     }
+}
+
+/// Without SQLITE_OPEN_URI: a file called `file:x?mode=memory` is a file of that name.
+fn flags() -> OpenFlags {
+    OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
 impl ManageConnection for Manager {
@@ -60,16 +66,19 @@ impl ManageConnection for Manager {
     type Error = StoreError;
 
     fn connect(&self) -> Result<Connection, StoreError> {
-        let sqlite = self
-            .inner
-            .connect()
-            .map_err(super::failed_while("opening the database"))?;
+        let sqlite = match &self.planted.vfs {
+            None => self.inner.connect(),
+            Some(vfs) => {
+                rusqlite::Connection::open_with_flags_and_vfs(&self.path, flags(), vfs.as_str())
+            }
+        }
+        .map_err(super::failed_while("opening the database"))?;
         sqlite
             .busy_timeout(self.busy_timeout)
             .map_err(super::failed_while("setting busy_timeout"))?;
         // First of all, since setting the journal mode changes the file: is it ours?
         schema::version_of(&sqlite, &self.path)?;
-        settings::apply(&sqlite, self.busy_timeout)?;
+        settings::apply(&sqlite, self.busy_timeout, &self.planted)?;
         Ok(Connection {
             sqlite,
             doubtful: Cell::new(false),
@@ -109,6 +118,7 @@ mod tests {
         let manager = Manager::new(
             &folder.path().join("seats.sqlite"),
             Duration::from_millis(500),
+            Planted::default(),
         );
         let first = manager.connect().expect("a connection");
         schema::migrate(&first, Path::new("seats.sqlite")).expect("made");
@@ -176,6 +186,7 @@ mod tests {
         let manager = Manager::new(
             &folder.path().join("seats.sqlite"),
             Duration::from_millis(1234),
+            Planted::default(),
         );
         let first = manager.connect().expect("a connection");
         schema::migrate(&first, Path::new("seats.sqlite")).expect("made");

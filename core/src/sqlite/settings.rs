@@ -40,6 +40,25 @@ const fn set(pragma: &'static str, value: &'static str, reads_as: &'static str) 
     }
 }
 
+/// What model-check changes about a connection. Empty without the feature `planted-faults`, so
+/// always for a real sale.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Planted {
+    /// A VFS other than the system's own.
+    pub(super) vfs: Option<String>,
+    /// Settings other than [`SETTINGS`]: the pragma, and what it reads as.
+    pub(super) settings: Vec<(&'static str, &'static str)>,
+}
+
+impl Planted {
+    fn over(&self, setting: &Setting) -> Setting {
+        let planted = self.settings.iter().find(|(p, _)| *p == setting.pragma);
+        let (value, reads_as) =
+            planted.map_or((setting.value, setting.reads_as), |(_, v)| (*v, *v));
+        set(setting.pragma, value, reads_as)
+    }
+}
+
 /// The database and its settings as they were read back from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -52,12 +71,16 @@ pub struct Settings {
 }
 
 /// Sets everything on a fresh connection and reads it back.
-pub(super) fn apply(connection: &Connection, busy_timeout: Duration) -> Result<(), StoreError> {
+pub(super) fn apply(
+    connection: &Connection,
+    busy_timeout: Duration,
+    planted: &Planted,
+) -> Result<(), StoreError> {
     connection.set_prepared_statement_cache_capacity(32);
     let deadline = Instant::now() + busy_timeout;
-    for setting in &SETTINGS {
+    for setting in SETTINGS.iter().map(|right| planted.over(right)) {
         // A change of the journal mode does not ask the busy handler, so it is repeated here.
-        while let Err(error) = write(connection, setting) {
+        while let Err(error) = write(connection, &setting) {
             let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
             if !busy || Instant::now() >= deadline {
                 return Err(failed_while("setting up a connection")(error));
@@ -132,7 +155,7 @@ mod tests {
     fn a_setting_that_does_not_take_is_an_error_that_names_it() {
         // A database in memory can not have a write-ahead log.
         let connection = Connection::open_in_memory().expect("opened");
-        let error = apply(&connection, Duration::ZERO).expect_err("no log");
+        let error = apply(&connection, Duration::ZERO, &Planted::default()).expect_err("no log");
         let StoreError::Database { source, .. } = error else {
             panic!("{error:?}")
         };
