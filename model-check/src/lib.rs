@@ -2,4 +2,6 @@
 //!
 //! [`reference`] says what each command does. Everything else here compares a store with it.
 
+pub mod history;
 pub mod reference;
+pub mod serializable;
