@@ -1,0 +1,172 @@
+//! The command line. What it means together is in [`crate::config`].
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::threshold::Threshold;
+use crate::units::{parse_duration, parse_percent};
+use crate::workload::Shape;
+
+/// Puts many buyers on few seats, measures every call, and checks every answer.
+///
+/// Without an option: eight buyers rush for 50,000 seats on a fresh SQLite file for ten seconds,
+/// 80 % of them for one hot seat that moves on when it is sold. Then comes a table of what was
+/// answered, how often and how fast, the proof, and the path of an evidence file.
+///
+/// A duration is a number with a unit: 250ms, 10s, 5m.
+#[derive(Debug, Clone, Parser)]
+#[command(
+    name = "stress",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 all holds; 1 it could not run; 2 wrong usage; 3 an invariant or the \
+                  history is violated; 4 a threshold is missed; 130 interrupted (what was measured \
+                  until then is still checked and written)."
+)]
+pub struct Args {
+    /// The shape of the load
+    #[arg(long, value_enum, default_value_t = Shape::Rush, help_heading = "Workload")]
+    pub workload: Shape,
+
+    /// How many seats there are [default: 50000; churn: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), help_heading = "Workload")]
+    pub seats: Option<u32>,
+
+    /// How many seats are hot at a time [default: 1 with rush]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "Workload")]
+    pub hot_seats: Option<u32>,
+
+    /// How many buyers in a hundred go for a hot seat [default: 80 with rush]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, help_heading = "Workload")]
+    pub hot_percent: Option<f64>,
+
+    /// The exponent of Zipf's law; 0 is uniform, more is steeper [default: 1 with zipf]
+    #[arg(long, value_name = "EXPONENT", value_parser = parse_exponent, help_heading = "Workload")]
+    pub zipf: Option<f64>,
+
+    /// What buyers do with a hold, as weights: pay (in time), late, double (two payments), lapse,
+    /// release, stranger (pays in another's name), reused (a payment id of another payment), forged
+    /// (a hold never given), nowhere (a seat that is not there). What is not named keeps its weight
+    /// [default: pay=70,late=6,double=2,lapse=6,release=10,stranger=2,reused=2,forged=1,nowhere=1;
+    /// churn: late=20,lapse=25,release=50,stranger=2,reused=1,forged=1,nowhere=1]
+    #[arg(long, value_name = "PLAN=WEIGHT,...", help_heading = "Workload")]
+    pub mix: Option<String>,
+
+    /// In how many calls of a hundred the answer gets lost, so that the same call comes twice
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent, help_heading = "Workload")]
+    pub redeliver_percent: f64,
+
+    /// How long a hold lives, in whole milliseconds [default: 250ms; churn: 20ms]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Workload")]
+    pub ttl: Option<Duration>,
+
+    /// Buyers who are in time act within this after their hold [default: a fifth of the ttl]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Workload")]
+    pub pay_within: Option<Duration>,
+
+    /// Where everything random comes from: the same seed makes the same intended operations
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        help_heading = "Workload"
+    )]
+    pub seed: u64,
+
+    /// How many clients call at the same time, a thread each [default: 8; with --rate: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Load")]
+    pub clients: Option<u32>,
+
+    /// Calls a second, at fixed times, however long they take (open loop); without it, each client
+    /// calls again as soon as it has its answer (closed loop)
+    #[arg(long, value_name = "PER_SECOND", value_parser = parse_rate, help_heading = "Load")]
+    pub rate: Option<f64>,
+
+    /// How long the measured part lasts [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "ops", help_heading = "Load")]
+    pub duration: Option<Duration>,
+
+    /// Ends the measured part after so many calls instead, shared evenly among the clients
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
+    pub ops: Option<u64>,
+
+    /// The same load before the measured part: checked, but not measured
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration, help_heading = "Load")]
+    pub warmup: Duration,
+
+    /// The database file; it is kept. Without it, a fresh file in a temporary folder, removed at the end
+    #[arg(long, value_name = "PATH", help_heading = "Store")]
+    pub database: Option<PathBuf>,
+
+    /// Go on with a database that holds seats already; without it, such a file is refused
+    #[arg(long, requires = "database", help_heading = "Store")]
+    pub reuse: bool,
+
+    /// How many connections the pool holds
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Store")]
+    pub pool: u32,
+
+    /// How long a call waits for a connection or the write lock before it is busy, in whole milliseconds
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration, help_heading = "Store")]
+    pub busy_timeout: Duration,
+
+    /// A limit to keep, such as 'hold.refused.p99<5ms'; may be given more than once
+    ///
+    /// A limit is a figure, one of < <= >= >, and a duration or a number. Figures are
+    /// attempts_per_second, errors, fairness (Jain index between clients), unstarted, and
+    /// OPERATION.FIGURE or OPERATION.OUTCOME.FIGURE: the operation is hold, release, confirm or all;
+    /// the outcome is named as in the evidence (refused stands for refused_held and refused_sold,
+    /// refund for all refunds); the figure is p50, p90, p99, p99.9, p99.99, max, mean, min, count or
+    /// rate (a second).
+    #[arg(long = "threshold", value_name = "LIMIT", help_heading = "Result")]
+    pub thresholds: Vec<Threshold>,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Result")]
+    pub format: Format,
+
+    /// The folder of the evidence file [default: evidence/runs of the workspace]
+    #[arg(long, value_name = "FOLDER", help_heading = "Result")]
+    pub evidence: Option<PathBuf>,
+
+    /// Write no evidence file
+    #[arg(long, conflicts_with = "evidence", help_heading = "Result")]
+    pub no_evidence: bool,
+}
+
+/// What is printed at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table of at most 80 columns.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|rate| (0.01..=10_000_000.0).contains(rate))
+        .ok_or_else(|| "it is not a number from 0.01 to 10000000".to_owned())
+}
+
+fn parse_exponent(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|exponent| (0.0..=10.0).contains(exponent))
+        .ok_or_else(|| "it is not a number from 0 to 10".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_options_are_consistent() {
+        Args::command().debug_assert();
+    }
+}

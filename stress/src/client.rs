@@ -1,0 +1,430 @@
+//! One client: it plays one buyer after another, and does what each of them intends.
+//!
+//! A client makes one call at a time. When something is due (a payment, a release, a call that has
+//! to be repeated), it does that; else the next buyer of its sequence asks for a seat. A call that
+//! ended in an error is repeated with the same ids after a pause, as the store asks for.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use soldonce::{
+    Command, ConfirmOutcome, Decision, HoldDuration, HoldId, HoldOutcome, HoldRefusal, HoldRequest,
+    Outcome, Recovery, SeatStore, StoreError,
+};
+
+use crate::answer::{Ending, Operation};
+use crate::clock::RunClock;
+use crate::hot::HotSeats;
+use crate::measure::{Buffer, Sample};
+use crate::mix::Plan;
+use crate::names::{Answered, BuyerKey, ClaimKey, Names, PaymentKey};
+use crate::pace::{Pace, Slot};
+use crate::workload::{Intent, Intents, Target};
+
+/// The pause before a call is repeated: it doubles from the first to the last of these, in nanoseconds.
+const PAUSE_NS: [u64; 2] = [1_000_000, 64_000_000];
+/// How long a client goes on after the end to settle payments that got no answer, in nanoseconds.
+const SETTLE_NS: u64 = 10_000_000_000;
+/// Added to a hold id, it makes one that is never given in a run.
+const NEVER_GIVEN: i64 = 1 << 40;
+
+/// What all clients share.
+#[derive(Clone, Copy)]
+pub struct Shared<'run> {
+    /// The store under load.
+    pub store: &'run dyn SeatStore,
+    /// The names of the run.
+    pub names: &'run Names,
+    /// Which seats are hot.
+    pub hot: &'run HotSeats,
+    /// The time.
+    pub clock: &'run RunClock,
+    /// The length of a hold.
+    pub ttl: HoldDuration,
+    /// Set when the run is to end early.
+    pub stop: &'run AtomicBool,
+}
+
+/// What a client brings home, besides what it measured.
+#[derive(Debug, Clone, Default)]
+pub struct Home {
+    /// Every decision about a payment that it was told.
+    pub answered: Vec<Answered>,
+    /// Payments that got no answer, to the end.
+    pub unsettled: u64,
+    /// The first error of each kind, in words.
+    pub errors: Vec<(Ending, String)>,
+}
+
+/// A call that a client makes, now or later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Hold {
+        intent: Intent,
+        seat: u32,
+        hot: bool,
+        again: bool,
+    },
+    Release {
+        claim: ClaimKey,
+        twice: bool,
+    },
+    Pay {
+        payment: PaymentKey,
+        claim: ClaimKey,
+        twice: bool,
+        double: bool,
+    },
+}
+
+impl Call {
+    const fn operation(&self) -> Operation {
+        match self {
+            Self::Hold { .. } => Operation::Hold,
+            Self::Release { .. } => Operation::Release,
+            Self::Pay { .. } => Operation::Confirm,
+        }
+    }
+}
+
+/// A call that is due at some time. Of two that are due together, the one put off first comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Due {
+    at_ns: u64,
+    order: u64,
+    tries: u32,
+    call: Call,
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at_ns, self.order).cmp(&(other.at_ns, other.order))
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// One client of a run.
+pub struct Client<'run> {
+    number: u32,
+    shared: Shared<'run>,
+    intents: Intents,
+    buffer: Buffer<'run>,
+    due: BinaryHeap<Reverse<Due>>,
+    order: u64,
+    last_payment: Option<PaymentKey>,
+    home: Home,
+}
+
+impl<'run> Client<'run> {
+    /// A client with its number, its intents and its place for samples.
+    pub fn new(number: u32, shared: Shared<'run>, intents: Intents, buffer: Buffer<'run>) -> Self {
+        Self {
+            number,
+            shared,
+            intents,
+            buffer,
+            due: BinaryHeap::new(),
+            order: 0,
+            last_payment: None,
+            home: Home::default(),
+        }
+    }
+
+    /// Makes calls at the pace that is given, until it ends; then settles what must not stay open.
+    pub fn run(mut self, mut pace: Pace) -> Home {
+        while let Some(slot) = pace.next(self.shared.clock, self.shared.stop) {
+            let (call, tries) = self.next_call();
+            self.make(call, tries, slot);
+        }
+        self.settle();
+        self.home
+    }
+
+    /// What is due, or else the next buyer's hold.
+    fn next_call(&mut self) -> (Call, u32) {
+        let now = self.shared.clock.now_ns();
+        if let Some(Reverse(due)) = self.due.peek().copied()
+            && due.at_ns <= now
+        {
+            self.due.pop();
+            return (due.call, due.tries);
+        }
+        let intent = self.intents.next().expect("intents never end");
+        let (seat, hot) = match intent.target {
+            Target::Hot(place) => (self.shared.hot.seat(place), true),
+            Target::Seat(seat) => (seat, false),
+        };
+        let call = Call::Hold {
+            intent,
+            seat,
+            hot,
+            again: false,
+        };
+        (call, 0)
+    }
+
+    /// Makes one call, measures it and does what its answer asks for.
+    fn make(&mut self, call: Call, tries: u32, slot: Slot) {
+        let command = self.command(&call);
+        let operation = call.operation();
+        self.buffer.attempt(operation, slot.measured);
+        if tries > 0 {
+            self.buffer.retry();
+        }
+        if slot.measured && matches!(call, Call::Hold { hot: true, .. }) {
+            self.buffer.hot_hold();
+        }
+        let started_ns = self.shared.clock.now_ns();
+        let answer = self.shared.store.execute(&command);
+        let ended_ns = self.shared.clock.now_ns();
+        let ending = Ending::of(operation, &answer);
+        self.buffer.answered(Sample {
+            ending,
+            measured: slot.measured,
+            intended_ns: slot.intended_ns.unwrap_or(started_ns),
+            started_ns,
+            ended_ns,
+        });
+        match answer {
+            Ok(receipt) => self.react(&call, &receipt.outcome, ended_ns),
+            Err(error) => self.failed(call, tries, ending, &error, ended_ns),
+        }
+    }
+
+    fn command(&self, call: &Call) -> Command {
+        let names = self.shared.names;
+        match call {
+            Call::Hold { intent, seat, .. } => Command::Hold(HoldRequest {
+                seat: names.seat(Some(*seat)),
+                owner: names.owner(self.buyer(intent.number)),
+                ttl: self.shared.ttl,
+            }),
+            Call::Release { claim, .. } => Command::Release(names.claim(*claim)),
+            Call::Pay { payment, claim, .. } => Command::ConfirmPayment {
+                payment: names.payment(*payment),
+                claim: names.claim(*claim),
+            },
+        }
+    }
+
+    const fn buyer(&self, number: u64) -> BuyerKey {
+        BuyerKey {
+            client: self.number,
+            number,
+        }
+    }
+
+    fn put_off(&mut self, call: Call, tries: u32, at_ns: u64) {
+        self.order += 1;
+        self.due.push(Reverse(Due {
+            at_ns,
+            order: self.order,
+            tries,
+            call,
+        }));
+    }
+
+    /// What a buyer does after an answer.
+    fn react(&mut self, call: &Call, outcome: &Outcome, now_ns: u64) {
+        match (*call, outcome) {
+            (
+                Call::Hold {
+                    intent,
+                    seat,
+                    hot,
+                    again: false,
+                },
+                Outcome::Hold(HoldOutcome::Held { hold_id, .. }),
+            ) => {
+                self.holds(&intent, seat, *hold_id, now_ns);
+                if intent.repeat_hold {
+                    let again = Call::Hold {
+                        intent,
+                        seat,
+                        hot,
+                        again: true,
+                    };
+                    self.put_off(again, 0, now_ns);
+                }
+            }
+            (Call::Hold { seat, .. }, Outcome::Hold(HoldOutcome::Refused(HoldRefusal::Sold))) => {
+                self.shared.hot.sold(seat);
+            }
+            (Call::Release { claim, twice: true }, _) => {
+                self.put_off(
+                    Call::Release {
+                        claim,
+                        twice: false,
+                    },
+                    0,
+                    now_ns,
+                );
+            }
+            (
+                Call::Pay {
+                    payment,
+                    claim,
+                    twice,
+                    double,
+                },
+                Outcome::Confirm(outcome),
+            ) => {
+                self.told(payment, claim, outcome);
+                if twice {
+                    let again = Call::Pay {
+                        payment,
+                        claim,
+                        twice: false,
+                        double: false,
+                    };
+                    self.put_off(again, 0, now_ns);
+                }
+                if double {
+                    let second = Call::Pay {
+                        payment: PaymentKey {
+                            second: true,
+                            ..payment
+                        },
+                        claim,
+                        twice: false,
+                        double: false,
+                    };
+                    self.put_off(second, 0, now_ns);
+                }
+            }
+            (Call::Hold { .. } | Call::Release { .. } | Call::Pay { .. }, _) => {}
+        }
+    }
+
+    /// A buyer got the seat: their plan becomes a call that is due later.
+    fn holds(&mut self, intent: &Intent, seat: u32, hold_id: HoldId, now_ns: u64) {
+        let owner = self.buyer(intent.number);
+        let own = ClaimKey {
+            seat: Some(seat),
+            owner,
+            hold_id,
+        };
+        let payment = PaymentKey {
+            buyer: owner,
+            second: false,
+        };
+        let pay = |payment, claim| Call::Pay {
+            payment,
+            claim,
+            twice: intent.repeat_next,
+            double: intent.plan == Plan::Double,
+        };
+        let call = match intent.plan {
+            Plan::Lapse => return,
+            Plan::Release => Call::Release {
+                claim: own,
+                twice: intent.repeat_next,
+            },
+            Plan::Pay | Plan::Late | Plan::Double => pay(payment, own),
+            Plan::Stranger => {
+                let owner = BuyerKey {
+                    client: self.number + 1,
+                    ..owner
+                };
+                pay(payment, ClaimKey { owner, ..own })
+            }
+            Plan::Reused => pay(self.last_payment.unwrap_or(payment), own),
+            Plan::Forged => {
+                let hold_id =
+                    HoldId::new(hold_id.get().saturating_add(NEVER_GIVEN)).expect("not negative");
+                pay(payment, ClaimKey { hold_id, ..own })
+            }
+            Plan::Nowhere => pay(payment, ClaimKey { seat: None, ..own }),
+        };
+        let wait_ns = intent.wait_us.saturating_mul(1_000);
+        self.put_off(call, 0, now_ns.saturating_add(wait_ns));
+    }
+
+    /// Keeps what was told about a payment.
+    fn told(&mut self, payment: PaymentKey, claim: ClaimKey, outcome: &ConfirmOutcome) {
+        let decision = match outcome {
+            ConfirmOutcome::Sold | ConfirmOutcome::Duplicate { .. } => Decision::Sold,
+            ConfirmOutcome::RefundRequired { reason, .. } => Decision::RefundRequired(*reason),
+            // The payment was decided for another claim, and that answer was kept when it came.
+            ConfirmOutcome::Conflict { .. } => return,
+        };
+        if *outcome == ConfirmOutcome::Sold
+            && let Some(seat) = claim.seat
+        {
+            self.shared.hot.sold(seat);
+        }
+        self.last_payment = Some(payment);
+        self.home.answered.push(Answered {
+            payment,
+            claim,
+            decision,
+        });
+    }
+
+    /// A call got no answer: it is repeated when that may help.
+    fn failed(&mut self, call: Call, tries: u32, ending: Ending, error: &StoreError, now_ns: u64) {
+        if self.home.errors.iter().all(|(known, _)| *known != ending) {
+            self.home.errors.push((ending, in_words(error)));
+        }
+        match error.recovery() {
+            // A broken database may be mended meanwhile; the call certainly did not happen.
+            Recovery::RepeatSameCall | Recovery::Investigate => {
+                let [first, last] = PAUSE_NS;
+                let pause = (first << tries.min(16)).min(last);
+                self.put_off(call, tries + 1, now_ns.saturating_add(pause));
+            }
+            Recovery::Done
+            | Recovery::RetryAt(_)
+            | Recovery::GiveUp
+            | Recovery::Refund
+            | Recovery::CorrectInput => {}
+        }
+    }
+
+    /// A payment that got no answer is money that may be lost: it is repeated, after the end of the
+    /// load, too. What was not begun yet is never begun.
+    fn settle(&mut self) {
+        let clock = self.shared.clock;
+        let deadline = clock.now_ns().saturating_add(SETTLE_NS);
+        self.due.retain(|Reverse(due)| is_open_payment(due));
+        while let Some(Reverse(due)) = self.due.pop() {
+            if due.at_ns > deadline || !clock.sleep_until(due.at_ns, || false) {
+                self.home.unsettled += 1;
+                continue;
+            }
+            let slot = Slot {
+                intended_ns: None,
+                measured: false,
+            };
+            self.make(due.call, due.tries, slot);
+            self.due.retain(|Reverse(due)| is_open_payment(due));
+        }
+    }
+}
+
+fn is_open_payment(due: &Due) -> bool {
+    due.tries > 0 && matches!(due.call, Call::Pay { .. })
+}
+
+/// An error with its causes, in one line.
+fn in_words(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        words.push_str(": ");
+        words.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    words
+}
+
+/// Asks whether the run is to end early.
+pub fn stopped(stop: &AtomicBool) -> bool {
+    stop.load(Ordering::Relaxed)
+}

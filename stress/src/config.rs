@@ -1,0 +1,271 @@
+//! The settings of a run, checked together.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use soldonce::HoldDuration;
+
+use crate::args::{Args, Format};
+use crate::mix::Mix;
+use crate::threshold::Threshold;
+use crate::workload::{Choice, Shape, Workload};
+
+/// How the load arrives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrival {
+    /// Each client calls again as soon as it has its answer.
+    Closed,
+    /// Calls are due at fixed times, so many a second over all clients.
+    Open {
+        /// Calls a second.
+        rate: f64,
+    },
+}
+
+/// When the measured part ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// After this time.
+    Elapsed(Duration),
+    /// After so many calls.
+    Calls(u64),
+}
+
+/// Which database a run uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A fresh file in a temporary folder, removed at the end.
+    Temporary,
+    /// This file, kept at the end.
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// Whether it may hold seats already.
+        reuse: bool,
+    },
+}
+
+/// Where the evidence goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EvidenceTo {
+    /// To the runs of the workspace.
+    Workspace,
+    /// To this folder.
+    Folder(PathBuf),
+    /// Nowhere.
+    Nowhere,
+}
+
+/// The settings of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// What buyers intend.
+    pub workload: Workload,
+    /// The length of a hold, as the store takes it.
+    pub ttl: HoldDuration,
+    /// Where everything random comes from.
+    pub seed: u64,
+    /// How many clients there are.
+    pub clients: u32,
+    /// How the load arrives.
+    pub arrival: Arrival,
+    /// When the measured part ends.
+    pub until: Until,
+    /// The part before it.
+    pub warmup: Duration,
+    /// Which database.
+    pub place: Place,
+    /// How many connections the pool holds.
+    pub pool: u32,
+    /// How long a call may wait for a connection or the write lock.
+    pub busy_timeout: Duration,
+    /// The limits to keep.
+    pub thresholds: Vec<Threshold>,
+    /// What to print.
+    pub format: Format,
+    /// Where the evidence goes.
+    pub evidence: EvidenceTo,
+}
+
+impl TryFrom<Args> for Config {
+    type Error = String;
+
+    fn try_from(args: Args) -> Result<Self, String> {
+        let shape = args.workload;
+        let seats = args.seats.unwrap_or(match shape {
+            Shape::Churn => 64,
+            Shape::Rush | Shape::Uniform | Shape::Zipf => 50_000,
+        });
+        let ttl = args.ttl.unwrap_or(match shape {
+            Shape::Churn => Duration::from_millis(20),
+            Shape::Rush | Shape::Uniform | Shape::Zipf => Duration::from_millis(250),
+        });
+        let hold = HoldDuration::from_millis(whole_millis("--ttl", ttl)?)
+            .map_err(|invalid| format!("--ttl: {invalid}"))?;
+        whole_millis("--busy-timeout", args.busy_timeout)?;
+        if args.busy_timeout > Duration::from_hours(1) {
+            return Err("--busy-timeout: it is longer than 1h".to_owned());
+        }
+        let mix = Mix::default_of(shape);
+        let mix = match &args.mix {
+            Some(changes) => mix
+                .with(changes)
+                .map_err(|problem| format!("--mix: {problem}"))?,
+            None => mix,
+        };
+        let pay_within = args.pay_within.unwrap_or(ttl / 5);
+        if pay_within >= ttl {
+            return Err("--pay-within: it must be shorter than the ttl".to_owned());
+        }
+        if args.duration.is_some_and(|duration| duration.is_zero()) {
+            return Err("--duration: it is zero".to_owned());
+        }
+        Ok(Self {
+            workload: Workload {
+                shape,
+                seats,
+                choice: choice(&args, seats)?,
+                ttl,
+                pay_within,
+                mix,
+                redeliver_percent: args.redeliver_percent,
+            },
+            ttl: hold,
+            seed: args.seed,
+            clients: args
+                .clients
+                .unwrap_or(if args.rate.is_some() { 64 } else { 8 }),
+            arrival: match args.rate {
+                Some(rate) => Arrival::Open { rate },
+                None => Arrival::Closed,
+            },
+            until: match args.ops {
+                Some(calls) => Until::Calls(calls),
+                None => Until::Elapsed(args.duration.unwrap_or(Duration::from_secs(10))),
+            },
+            warmup: args.warmup,
+            place: match args.database {
+                Some(path) => Place::File {
+                    path,
+                    reuse: args.reuse,
+                },
+                None => Place::Temporary,
+            },
+            pool: args.pool,
+            busy_timeout: args.busy_timeout,
+            thresholds: args.thresholds,
+            format: args.format,
+            evidence: match args.evidence {
+                Some(folder) => EvidenceTo::Folder(folder),
+                None if args.no_evidence => EvidenceTo::Nowhere,
+                None => EvidenceTo::Workspace,
+            },
+        })
+    }
+}
+
+/// How buyers choose a seat: the workload's way, or the one that an option asks for.
+fn choice(args: &Args, seats: u32) -> Result<Choice, String> {
+    let asks_for_hot = args.hot_seats.is_some() || args.hot_percent.is_some();
+    if args.zipf.is_some() && asks_for_hot {
+        return Err("--zipf and hot seats exclude each other: leave one out".to_owned());
+    }
+    let zipf = args.workload == Shape::Zipf || args.zipf.is_some();
+    if zipf && asks_for_hot {
+        return Err("--workload zipf has no hot seats; use --workload rush".to_owned());
+    }
+    if zipf {
+        return Ok(Choice::Zipf(args.zipf.unwrap_or(1.0)));
+    }
+    let hot = args.hot_seats.unwrap_or(1);
+    if hot > seats {
+        return Err(format!("--hot-seats: there are only {seats} seats"));
+    }
+    let percent = match args.workload {
+        Shape::Rush => 80.0,
+        Shape::Churn | Shape::Uniform | Shape::Zipf if asks_for_hot => 80.0,
+        Shape::Churn | Shape::Uniform | Shape::Zipf => 0.0,
+    };
+    Ok(Choice::Hot {
+        seats: hot,
+        percent: args.hot_percent.unwrap_or(percent),
+    })
+}
+
+fn whole_millis(option: &str, duration: Duration) -> Result<i64, String> {
+    if !duration.subsec_nanos().is_multiple_of(1_000_000) {
+        return Err(format!(
+            "{option}: it is not a whole number of milliseconds"
+        ));
+    }
+    i64::try_from(duration.as_millis()).map_err(|_| format!("{option}: it is too long"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn config(options: &str) -> Result<Config, String> {
+        let words = ["stress"].into_iter().chain(options.split_whitespace());
+        Args::try_parse_from(words)
+            .map_err(|error| error.to_string())?
+            .try_into()
+    }
+
+    #[test]
+    fn without_an_option_eight_buyers_rush_for_fifty_thousand_seats_for_ten_seconds() {
+        let config = config("").expect("valid");
+        assert_eq!(config.clients, 8);
+        assert_eq!(config.workload.seats, 50_000);
+        assert_eq!(config.until, Until::Elapsed(Duration::from_secs(10)));
+        assert_eq!(config.arrival, Arrival::Closed);
+        assert_eq!(config.place, Place::Temporary);
+        assert_eq!(
+            config.workload.choice,
+            Choice::Hot {
+                seats: 1,
+                percent: 80.0
+            }
+        );
+    }
+
+    #[test]
+    fn a_rate_brings_more_clients_and_a_hot_share_can_be_asked_of_any_workload() {
+        let config = config("--rate 5000 --workload uniform --hot-percent 30%").expect("valid");
+        assert_eq!(config.arrival, Arrival::Open { rate: 5000.0 });
+        assert_eq!(config.clients, 64);
+        assert_eq!(
+            config.workload.choice,
+            Choice::Hot {
+                seats: 1,
+                percent: 30.0
+            }
+        );
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_refused_with_the_reason() {
+        for (options, reason) in [
+            ("--zipf 1 --hot-percent 3", "exclude each other"),
+            ("--workload zipf --hot-seats 3", "no hot seats"),
+            ("--seats 5 --hot-seats 6", "only 5 seats"),
+            ("--ttl 10ms --pay-within 10ms", "shorter than the ttl"),
+            ("--ttl 1500us", "whole number of milliseconds"),
+            ("--ttl 0ms", "length of a hold"),
+            ("--busy-timeout 2h", "longer than 1h"),
+            ("--duration 0s", "zero"),
+            ("--duration 5s --ops 7", "cannot be used with"),
+            ("--reuse", "--database"),
+            ("--mix fly=1", "no plan"),
+            ("--rate 0", "0.01 to"),
+            ("--hot-percent 101", "0 to 100"),
+            ("--clients 0", "1..=10000"),
+            ("--duration 10", "no unit"),
+        ] {
+            let problem = config(options).expect_err(options);
+            assert!(problem.contains(reason), "{options}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Names of seats, buyers and payments, and their short forms.
+//!
+//! A long run decides about millions of payments, so what it remembers of each is a few numbers
+//! ([`Answered`]); the ids that the store knows are made from them again at the end.
+
+use soldonce::invariant::Acknowledged;
+use soldonce::{Claim, Decision, HoldId, OwnerId, PaymentId, SeatId};
+
+/// The names of one run.
+#[derive(Debug, Clone)]
+pub struct Names {
+    seats: Vec<SeatId>,
+    tag: String,
+}
+
+/// A buyer: the client that plays them, and which of its buyers they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BuyerKey {
+    /// The client.
+    pub client: u32,
+    /// The number of the intent, from 0.
+    pub number: u64,
+}
+
+/// A payment of a buyer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PaymentKey {
+    /// Who pays.
+    pub buyer: BuyerKey,
+    /// Whether it is the second payment of that buyer.
+    pub second: bool,
+}
+
+/// A seat by its number; `None` is a seat that does not exist.
+pub type SeatNumber = Option<u32>;
+
+/// A claim, short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClaimKey {
+    /// The seat.
+    pub seat: SeatNumber,
+    /// Who claims it.
+    pub owner: BuyerKey,
+    /// Under which hold.
+    pub hold_id: HoldId,
+}
+
+/// A decision about a payment that a client was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered {
+    /// The payment.
+    pub payment: PaymentKey,
+    /// What it was made for.
+    pub claim: ClaimKey,
+    /// What was told.
+    pub decision: Decision,
+}
+
+impl Names {
+    /// Names for so many seats. Buyers and payments of two runs on one database differ by the tag.
+    pub fn new(seats: u32, tag: impl Into<String>) -> Self {
+        let seats = (0..seats)
+            .map(|number| SeatId::new(format!("s{number:05}")).expect("a short name"))
+            .collect();
+        Self {
+            seats,
+            tag: tag.into(),
+        }
+    }
+
+    /// All seats, by number.
+    pub fn seats(&self) -> &[SeatId] {
+        &self.seats
+    }
+
+    /// A seat.
+    pub fn seat(&self, number: SeatNumber) -> SeatId {
+        match number {
+            Some(number) => self.seats[number as usize].clone(),
+            None => SeatId::new("nowhere").expect("a short name"),
+        }
+    }
+
+    /// A buyer.
+    pub fn owner(&self, buyer: BuyerKey) -> OwnerId {
+        OwnerId::new(self.of("b", buyer)).expect("a short name")
+    }
+
+    /// A payment.
+    pub fn payment(&self, payment: PaymentKey) -> PaymentId {
+        let first = self.of("p", payment.buyer);
+        let name = if payment.second {
+            format!("{first}-2")
+        } else {
+            first
+        };
+        PaymentId::new(name).expect("a short name")
+    }
+
+    /// A claim.
+    pub fn claim(&self, claim: ClaimKey) -> Claim {
+        Claim {
+            seat: self.seat(claim.seat),
+            owner: self.owner(claim.owner),
+            hold_id: claim.hold_id,
+        }
+    }
+
+    /// What a client was told, in the store's own terms.
+    pub fn acknowledged(&self, answered: &Answered) -> Acknowledged {
+        Acknowledged {
+            payment: self.payment(answered.payment),
+            claim: self.claim(answered.claim),
+            decision: answered.decision,
+        }
+    }
+
+    fn of(&self, letter: &str, buyer: BuyerKey) -> String {
+        format!("{letter}{}{}-{}", self.tag, buyer.client, buyer.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart_by_client_number_part_and_tag() {
+        let names = Names::new(2, "");
+        let buyer = BuyerKey {
+            client: 3,
+            number: 17,
+        };
+        let payment = |second| names.payment(PaymentKey { buyer, second });
+        assert_eq!(names.seat(Some(1)).as_str(), "s00001");
+        assert_eq!(names.owner(buyer).as_str(), "b3-17");
+        assert_eq!(payment(false).as_str(), "p3-17");
+        assert_eq!(payment(true).as_str(), "p3-17-2");
+        assert_eq!(Names::new(1, "x.").owner(buyer).as_str(), "bx.3-17");
+        assert!(!names.seats().contains(&names.seat(None)));
+    }
+}

@@ -1,0 +1,177 @@
+//! Runs the clients, a thread each, and watches them.
+
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use crate::RunError;
+use crate::answer::Ending;
+use crate::client::{Client, Home, Shared, stopped};
+use crate::clock::RunClock;
+use crate::config::Config;
+use crate::hot::HotSeats;
+use crate::measure::{Buffer, Figures, Meter, jain_index};
+use crate::memory;
+use crate::names::Answered;
+use crate::pace::{Pace, Schedule};
+use crate::progress::Progress;
+use crate::store::Opened;
+use crate::workload::{Choice, Intents};
+
+/// The stack of a client: SQLite needs some tens of kilobytes, and only what is used is taken.
+const STACK_BYTES: usize = 512 * 1024;
+/// How often the run looks at its clients.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a load left behind.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// What was measured.
+    pub figures: Figures,
+    /// Every decision about a payment that a client was told.
+    pub answered: Vec<Answered>,
+    /// Payments that got no answer, to the end.
+    pub unsettled: u64,
+    /// The first error of each kind, in words.
+    pub errors: Vec<(Ending, String)>,
+    /// How long the measured part took.
+    pub measured: Duration,
+    /// How many measured calls were due, under a fixed arrival rate.
+    pub due: Option<u64>,
+    /// How often a hot seat moved on.
+    pub hot_moves: u64,
+    /// The most memory that the process had during the load, in bytes, where the system tells.
+    pub peak_bytes: Option<u64>,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// Puts the load on the store until it ends, or `stop` is set.
+///
+/// # Errors
+/// [`RunError::Thread`] when a client's thread can not be started.
+///
+/// # Panics
+/// When a client panics: that is a mistake in the client or in the store.
+pub fn run(
+    config: &Config,
+    opened: &Opened,
+    clock: &RunClock,
+    stop: &AtomicBool,
+    progress: &Progress,
+) -> Result<Load, RunError> {
+    let hot = match config.workload.choice {
+        Choice::Hot { seats, .. } => HotSeats::new(seats, config.workload.seats),
+        Choice::Zipf(_) => HotSeats::new(0, config.workload.seats),
+    };
+    let meter = Meter::new(config.clients as usize);
+    let shared = Shared {
+        store: &*opened.store,
+        names: &opened.names,
+        hot: &hot,
+        clock,
+        ttl: config.ttl,
+        stop,
+    };
+    let gate = OnceLock::new();
+    let (homes, schedule) = thread::scope(|scope| {
+        let mut clients = Vec::with_capacity(config.clients as usize);
+        for number in 0..config.clients {
+            let (gate, meter) = (&gate, &meter);
+            let client = move || {
+                let schedule: Option<Schedule> = *gate.wait();
+                schedule.map(|schedule| {
+                    let intents = Intents::new(&config.workload, config.seed, number);
+                    let buffer = Buffer::new(meter, number as usize, &schedule);
+                    Client::new(number, shared, intents, buffer).run(Pace::new(schedule, number))
+                })
+            };
+            let started = thread::Builder::new()
+                .name(format!("client {number}"))
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, client);
+            match started {
+                Ok(handle) => clients.push(handle),
+                Err(source) => {
+                    gate.get_or_init(|| None);
+                    return Err(RunError::Thread { number, source });
+                }
+            }
+        }
+        let schedule = Schedule::new(
+            clock.now_ns(),
+            config.warmup,
+            config.until,
+            config.arrival,
+            config.clients,
+        );
+        gate.get_or_init(|| Some(schedule));
+        while !clients.iter().all(thread::ScopedJoinHandle::is_finished) {
+            thread::sleep(LOOK);
+            progress.show(clock.now_ns(), &schedule, &meter, &hot);
+        }
+        let homes: Vec<Home> = clients
+            .into_iter()
+            .filter_map(|client| match client.join() {
+                Ok(home) => home,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect();
+        Ok((homes, schedule))
+    })?;
+    progress.clear();
+    let ended_ns = clock.now_ns();
+    let peak_bytes = memory::peak_bytes();
+    let figures = meter.into_figures();
+    let mut load = Load {
+        measured: Duration::from_nanos(
+            figures
+                .last_ns
+                .saturating_sub(schedule.measured_from_ns)
+                .max(1),
+        ),
+        figures,
+        answered: Vec::new(),
+        unsettled: 0,
+        errors: Vec::new(),
+        due: schedule.due_before(ended_ns),
+        hot_moves: hot.moves(),
+        peak_bytes,
+        interrupted: stopped(stop),
+    };
+    for home in homes {
+        load.take(home);
+    }
+    Ok(load)
+}
+
+impl Load {
+    fn take(&mut self, home: Home) {
+        self.answered.extend(home.answered);
+        self.unsettled += home.unsettled;
+        for (ending, words) in home.errors {
+            if self.errors.iter().all(|(known, _)| *known != ending) {
+                self.errors.push((ending, words));
+            }
+        }
+    }
+
+    /// Measured calls a second.
+    pub fn rate_of(&self, calls: u64) -> f64 {
+        #[allow(clippy::cast_precision_loss, reason = "three digits of it are shown")]
+        let calls = calls as f64;
+        calls / self.measured.as_secs_f64()
+    }
+
+    /// Jain's fairness index of the calls that each client got answered.
+    pub fn fairness(&self) -> f64 {
+        jain_index(self.figures.clients.iter().map(|client| client.answered))
+    }
+
+    /// How many measured calls were due and never started.
+    pub fn unstarted(&self) -> Option<u64> {
+        let started = self.figures.measured.all_attempts();
+        self.due.map(|due| due.saturating_sub(started))
+    }
+}

@@ -1,0 +1,181 @@
+//! The program as its users meet it: run as a child process, judged by what it prints and its exit code.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// The program with small settings: a few calls, evidence into a folder of its own.
+fn stress(evidence: &Path, options: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    command
+        .args(["--evidence", evidence.to_str().expect("UTF-8")])
+        .args(["--seats", "50"])
+        .args(options.split_whitespace());
+    command
+}
+
+fn ended(mut command: Command) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("the program starts");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (status.code(), text(stdout), text(stderr))
+}
+
+fn only_file_in(folder: &Path) -> std::path::PathBuf {
+    let mut files = std::fs::read_dir(folder).expect("a folder");
+    let file = files.next().expect("a file").expect("readable").path();
+    assert!(files.next().is_none(), "one file");
+    file
+}
+
+#[test]
+fn a_run_prints_a_table_of_at_most_80_columns_and_writes_evidence_that_verifies() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, out, err) = ended(stress(folder.path(), "--ops 2000 --ttl 20ms --warmup 50ms"));
+    assert_eq!(code, Some(0), "{out}{err}");
+    for line in out.lines() {
+        let path = line.starts_with("evidence: ");
+        assert!(path || line.chars().count() <= 80, "{line}");
+    }
+    assert!(out.contains("HOLDS"), "{out}");
+    assert!(err.is_empty(), "nothing on a pipe: {err}");
+    let file = only_file_in(folder.path());
+    let name = file.file_name().expect("a name").to_string_lossy();
+    assert!(out.contains(&*name), "{name} is printed");
+    let statement = evidence::verify_file(&file).expect("it verifies");
+    assert_eq!(statement.predicate.verdict, evidence::Verdict::Holds);
+    let attempts: u64 = statement.predicate.results.operations[..3]
+        .iter()
+        .map(|operation| operation.attempts.0)
+        .sum();
+    assert_eq!(attempts, 2_000, "the calls that were asked for");
+}
+
+#[test]
+fn the_json_form_is_one_object_with_the_rate_at_its_top() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = "--format json --ops 1000 --rate 4000 --threshold errors<1";
+    let (code, out, err) = ended(stress(folder.path(), options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    let report: Value = serde_json::from_str(&out).expect("one JSON object");
+    assert!(report["attempts_per_second"].as_f64().expect("a number") > 0.0);
+    assert_eq!(report["attempts"], 1_000);
+    assert_eq!(report["due"], 1_000);
+    assert_eq!(report["unstarted"], 0);
+    assert_eq!(report["verdict"], "holds");
+    assert_eq!(report["thresholds"][0]["met"], true);
+    assert!(report["start_delay"]["count"].as_u64() == Some(1_000));
+}
+
+#[test]
+fn the_same_seed_intends_the_same_and_another_does_not() {
+    let intents = |seed: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (code, out, err) = ended(stress(folder.path(), &format!("--ops 50 --seed {seed}")));
+        assert_eq!(code, Some(0), "{out}{err}");
+        let statement = evidence::verify_file(&only_file_in(folder.path())).expect("it verifies");
+        format!("{:?}", statement.predicate.configuration["intents_sha256"])
+    };
+    assert_eq!(intents("7"), intents("7"));
+    assert_ne!(intents("7"), intents("8"));
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (options, reason) in [
+        ("--fly", "--fly"),
+        ("--duration 10", "unit"),
+        ("--threshold hold.p98<5ms", "there is no figure"),
+        ("--mix fly=1", "there is no plan"),
+        ("--ttl 5ms --pay-within 6ms", "shorter than the ttl"),
+        ("--reuse", "--database"),
+    ] {
+        let (code, out, err) = ended(stress(folder.path(), options));
+        assert_eq!(code, Some(2), "{options}: {out}{err}");
+        assert!(err.contains(reason), "{options}: {err}");
+    }
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        0
+    );
+}
+
+#[test]
+fn a_store_that_can_not_be_opened_is_exit_code_1() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8").to_owned();
+    let (code, out, err) = ended(stress(folder.path(), &format!("--database {path}")));
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(err.contains("is a folder"), "{err}");
+}
+
+#[test]
+fn a_missed_threshold_is_exit_code_4_and_says_by_how_much() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = "--ops 200 --threshold hold.held.p99<1ns --threshold all.count>=200";
+    let (code, out, err) = ended(stress(folder.path(), options));
+    assert_eq!(code, Some(4), "{out}{err}");
+    assert!(out.contains("FAIL hold.held.p99<1ns"), "{out}");
+    assert!(out.contains("missed by"), "{out}");
+    assert!(out.contains("ok   all.count>=200"), "{out}");
+    let statement = evidence::verify_file(&only_file_in(folder.path())).expect("it verifies");
+    let verdict = statement.predicate.verdict;
+    assert_eq!(verdict, evidence::Verdict::ThresholdMissed);
+}
+
+#[test]
+fn a_database_that_holds_seats_is_refused_unless_it_is_to_be_reused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let evidence = folder.path().join("evidence");
+    let file = folder.path().join("seats.sqlite");
+    let options = format!("--database {} --ops 300", file.to_str().expect("UTF-8"));
+    let (code, out, err) = ended(stress(&evidence, &options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(file.exists(), "the file is kept");
+    let (code, out, err) = ended(stress(&evidence, &options));
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(err.contains("--reuse"), "{err}");
+    let (code, out, err) = ended(stress(&evidence, &format!("{options} --reuse")));
+    assert_eq!(code, Some(0), "{out}{err}");
+}
+
+#[test]
+fn an_interrupted_run_is_still_checked_and_written_and_exits_with_130() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (evidence, file) = (
+        folder.path().join("runs"),
+        folder.path().join("seats.sqlite"),
+    );
+    let database = format!("--duration 1h --database {}", file.to_str().expect("UTF-8"));
+    let mut command = stress(&evidence, &database);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // It listens for Ctrl-C before it makes the file.
+    while !file.exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    thread::sleep(Duration::from_millis(500));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill is there").success());
+    let asked = Instant::now();
+    let output = child.wait_with_output().expect("it ends");
+    assert!(asked.elapsed() < Duration::from_mins(1), "it ends soon");
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(130), "{out}");
+    assert!(out.contains("INTERRUPTED"), "{out}");
+    let statement = evidence::verify_file(&only_file_in(&evidence)).expect("it verifies");
+    assert!(statement.predicate.run.interrupted);
+    assert_eq!(statement.predicate.verdict, evidence::Verdict::Interrupted);
+}
