@@ -4,11 +4,13 @@ use std::collections::HashSet;
 use std::fmt::Display;
 use std::hash::Hash;
 
+use crate::benchmark;
 use crate::builder::SOURCE_TREE;
+use crate::figure::{Derivation, Term};
 use crate::histogram;
 use crate::number::{Integer, Real};
 use crate::recompute;
-use crate::results::{Covers, Derivation, Histogram, Labels, Statistic, Summary, Term};
+use crate::results::{Covers, Histogram, Labels, Statistic, Summary};
 use crate::statement::{Checkout, Predicate, SCHEMA_VERSION, Statement};
 use crate::value::Sha256;
 use crate::verify::Finding;
@@ -17,16 +19,17 @@ use crate::verify::Finding;
 pub(crate) fn contradictions(statement: &Statement) -> Vec<Finding> {
     let predicate = &statement.predicate;
     let mut found = Findings(Vec::new());
+    // What others rest on comes first, so that the first line names the cause.
     found.subjects(statement);
-    found.head(predicate);
     found.source(predicate);
-    found.checks_and_laws(predicate);
-    found.thresholds(predicate);
     found.operations(predicate);
-    found.figures(predicate);
     found.histograms(predicate);
     found.series(predicate);
     found.benchmarks(predicate);
+    found.figures(predicate);
+    found.thresholds(predicate);
+    found.checks_and_laws(predicate);
+    found.head(predicate);
     found.0
 }
 
@@ -422,7 +425,7 @@ impl Findings {
         );
         for (position, benchmark) in benchmarks.iter().enumerate() {
             let at = format!("predicate.results.benchmarks[{position}]");
-            match recompute::mean_and_median(&benchmark.iterations, &benchmark.times_ns) {
+            match benchmark::mean_and_median(&benchmark.iterations, &benchmark.times_ns) {
                 None => self.add(
                     at,
                     "needs as many times as iteration counts, at least one, and none of zero",

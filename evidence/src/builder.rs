@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, io};
 
+use crate::benchmark::{self, Benchmark, Samples};
+use crate::check::{Check, Law};
+use crate::figure::{Derivation, Figure, Reference, Term, Threshold};
 use crate::host;
 use crate::number::{Integer, Real, Whole};
 use crate::recompute;
 use crate::render;
-use crate::results::{
-    Benchmark, Check, Derivation, Figure, Histogram, Law, Operation, Reference, Results, Series,
-    Term, Threshold,
-};
+use crate::results::{Histogram, Operation, Results, Series};
 use crate::scrub::{scrub, scrub_argument};
 use crate::source;
 use crate::statement::{
@@ -303,59 +303,10 @@ impl Builder {
 /// The name of the subject that is the source tree.
 pub(crate) const SOURCE_TREE: &str = "source-tree";
 
-/// The raw samples of one benchmark.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Samples {
-    /// How many iterations each sample ran, from 1 to 2^53 - 1.
-    pub iterations: Vec<u64>,
-    /// How long each sample took, in nanoseconds.
-    pub times_ns: Vec<f64>,
-    /// How many elements one iteration handles, if the benchmark is meant as a rate.
-    pub elements: Option<u64>,
-}
-
-impl Samples {
-    /// Reads the `sample.json` that criterion leaves in `target/criterion/ID/new/`.
-    ///
-    /// # Errors
-    ///
-    /// Says what is wrong with the text, if it is not such a file.
-    pub fn from_criterion(json: &str) -> Result<Self, serde_json::Error> {
-        #[derive(serde::Deserialize)]
-        struct Saved {
-            iters: Vec<f64>,
-            times: Vec<f64>,
-        }
-        let saved: Saved = serde_json::from_str(json)?;
-        // Criterion keeps the counts as floats. A float that is no count becomes 0, which `build` refuses.
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "saturates, then is refused"
-        )]
-        let iterations = saved
-            .iters
-            .iter()
-            .map(|count| {
-                if count.fract() == 0.0 {
-                    *count as u64
-                } else {
-                    0
-                }
-            })
-            .collect();
-        Ok(Self {
-            iterations,
-            times_ns: saved.times,
-            elements: None,
-        })
-    }
-}
-
 /// Fills in everything that follows from something else, in the order in which it may be referred to.
 fn derive(predicate: &mut Predicate) -> Result<(), BuildError> {
     for benchmark in &mut predicate.results.benchmarks {
-        let derived = recompute::mean_and_median(&benchmark.iterations, &benchmark.times_ns);
+        let derived = benchmark::mean_and_median(&benchmark.iterations, &benchmark.times_ns);
         let (mean, median) = derived.ok_or_else(|| BuildError::NoSamples(benchmark.id.clone()))?;
         benchmark.mean_ns = finite(&benchmark.id, mean)?;
         benchmark.median_ns = finite(&benchmark.id, median)?;

@@ -42,7 +42,7 @@
 //!
 //! | module | question |
 //! |--|--|
-//! | [`statement`], [`results`] | what does a file say? |
+//! | [`statement`], [`results`], [`benchmark`], [`figure`], [`check`] | what does a file say? |
 //! | [`number`], [`value`] | how is a number written, and why so? |
 //! | [`builder`], [`write`](mod@write) | how is one made? |
 //! | [`source`] | which source does it speak for, exactly? |
@@ -51,10 +51,15 @@
 //! This crate knows nothing of seats or databases; the runs name what they did.
 
 mod agree;
+pub mod benchmark;
 pub mod builder;
+pub mod check;
+pub mod cli;
+pub mod figure;
 pub mod files;
 pub mod histogram;
 mod host;
+mod list;
 pub mod number;
 mod parse;
 mod recompute;
@@ -68,15 +73,17 @@ pub mod value;
 pub mod verify;
 pub mod write;
 
-pub use builder::{BuildError, Builder, Samples};
+pub use benchmark::{Benchmark, Samples};
+pub use builder::{BuildError, Builder};
+pub use check::{Check, Law};
+pub use figure::{Aim, Derivation, Figure, Reference, Rule, Term, Threshold};
 pub use files::{evidence_files, is_evidence_name};
 pub use hdrhistogram;
 pub use histogram::HistogramError;
 pub use host::file_system;
 pub use number::{Integer, Real, Whole};
 pub use results::{
-    Aim, Benchmark, Check, Covers, Derivation, Figure, Histogram, Labels, Law, Operation,
-    Reference, Results, Rule, Series, Statistic, Summary, Term, Threshold, Unit,
+    Covers, Histogram, Labels, Operation, Results, Series, Statistic, Summary, Unit,
 };
 pub use schema::schema;
 pub use source::{runs_folder, workspace};

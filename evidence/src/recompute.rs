@@ -3,8 +3,10 @@
 //! The builder fills a statement in with these functions and verify compares a file with them, so
 //! neither has a rule of its own.
 
-use crate::number::{Integer, Real, Whole};
-use crate::results::{Benchmark, Derivation, Operation, Reference};
+use crate::benchmark::Benchmark;
+use crate::figure::{Derivation, Reference};
+use crate::number::{Integer, Whole};
+use crate::results::Operation;
 use crate::statement::{Predicate, Verdict};
 
 /// The verdict, by the order of [`Verdict`]: the first that applies.
@@ -149,31 +151,6 @@ fn jain_index(shares: &[Whole]) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^53 clients")]
     let clients = shares.len() as f64;
     total * total / (clients * squares)
-}
-
-/// Mean and median of a benchmark, in nanoseconds an iteration; `None` without samples, with a
-/// sample of no iterations, or with lists of different lengths.
-pub(crate) fn mean_and_median(iterations: &[Whole], times_ns: &[Real]) -> Option<(f64, f64)> {
-    if iterations.is_empty()
-        || iterations.len() != times_ns.len()
-        || iterations.contains(&Whole::default())
-    {
-        return None;
-    }
-    let pairs = iterations.iter().zip(times_ns);
-    let mut each: Vec<f64> = pairs
-        .map(|(count, time)| time.get() / count.to_f64())
-        .collect();
-    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^53 samples")]
-    let mean = each.iter().sum::<f64>() / each.len() as f64;
-    each.sort_by(f64::total_cmp);
-    let middle = each.len() / 2;
-    let median = if each.len() % 2 == 1 {
-        each[middle]
-    } else {
-        f64::midpoint(each[middle - 1], each[middle])
-    };
-    Some((mean, median))
 }
 
 fn benchmark<'a>(predicate: &'a Predicate, id: &str) -> Option<&'a Benchmark> {

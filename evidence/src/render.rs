@@ -1,7 +1,7 @@
 //! The one form of a file, and the digest over it.
 //!
 //! *Rendering* is for people: keys in the order of the types, two spaces of indentation, and each
-//! object or list on one line where it fits in 100 columns, so that a page shows a whole run. A file
+//! object or list on one line where it fits in 120 columns, so that a page shows a whole run. A file
 //! has to be exactly its own rendering: then no edit, not even of a space, goes unseen.
 //!
 //! *The digest* is for other programs: SHA-256 over the canonical JSON of RFC 8785, which any
@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use crate::statement::Statement;
 use crate::value::Sha256;
 
-const WIDTH: usize = 100;
+const WIDTH: usize = 120;
 
 /// The file of a statement, byte for byte; ends in a line feed.
 pub(crate) fn render(statement: &Statement) -> String {

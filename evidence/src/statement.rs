@@ -15,8 +15,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::check::{Check, Law};
+use crate::figure::Threshold;
 use crate::number::{Integer, Whole};
-use crate::results::{Check, Law, Results, Threshold};
+use crate::results::Results;
 use crate::value::{Sha256, UtcTime, Value};
 
 /// The schema version that this crate writes, and the only one that it reads.

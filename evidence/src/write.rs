@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::files::file_name;
 use crate::render;
 use crate::statement::Statement;
+use crate::value::Sha256;
 
 /// Why a statement was not written.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +75,12 @@ impl Statement {
             })?;
         sync_folder(folder).map_err(failed)?;
         Ok(path)
+    }
+
+    /// The digest of this statement as it is now, whatever its `digest` field says: SHA-256 over the
+    /// canonical JSON (RFC 8785) of everything but that field.
+    pub fn digest(&self) -> Sha256 {
+        render::digest(self)
     }
 
     /// The file of this statement, byte for byte, as [`Statement::write`] writes it.

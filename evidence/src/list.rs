@@ -1,0 +1,129 @@
+//! What a person sees of a file first: one line, and a table of several.
+
+use std::path::{Path, PathBuf};
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
+
+use crate::files::file_name;
+use crate::recompute;
+use crate::statement::{Statement, Verdict};
+
+/// Widest line of the table, in columns.
+const WIDTH: u16 = 80;
+
+/// `stress holds, of commit 1f2e3d4c (with changes)`.
+pub(crate) fn summary(statement: &Statement) -> String {
+    let predicate = &statement.predicate;
+    let source = &predicate.source;
+    let of = match (&source.revision, source.tree_sha256) {
+        (Some(revision), _) => {
+            let changes = if source.dirty == Some(true) {
+                " with changes"
+            } else {
+                ""
+            };
+            format!(
+                "of commit {}{changes}",
+                revision.get(..12).unwrap_or(revision)
+            )
+        }
+        (None, Some(tree)) => format!("of source tree {}", tree.short()),
+        (None, None) => "of an unknown source".to_owned(),
+    };
+    format!("{} {}, {of}", predicate.kind, verdict(predicate.verdict))
+}
+
+/// The verdict as prose has it. The bad one is in capitals, so that no eye slips over it.
+pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Violated => "VIOLATED",
+        Verdict::Inconclusive => "inconclusive",
+        Verdict::Interrupted => "interrupted",
+        Verdict::ThresholdMissed => "threshold missed",
+        Verdict::Holds => "holds",
+    }
+}
+
+/// The most telling figure of a run: the first ratio or rate, else what was checked.
+pub(crate) fn headline(statement: &Statement) -> String {
+    let predicate = &statement.predicate;
+    let cases = recompute::sum(predicate.checks.iter().map(|check| &check.cases));
+    let violations = recompute::sum(predicate.checks.iter().map(|check| &check.violations));
+    let checked = format!("{violations} violations in {} cases", short(wide(cases)));
+    match predicate.results.figures.first() {
+        Some(figure) if violations == 0 => {
+            let unit = match figure.unit.as_str() {
+                "1" => String::new(),
+                "1/s" => "/s".to_owned(),
+                unit => format!(" {unit}"),
+            };
+            format!("{} {}{unit}", figure.name, short(figure.value.get()))
+        }
+        _ => checked,
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "shown with three digits")]
+fn wide(number: u128) -> f64 {
+    number as f64
+}
+
+/// A number in a few characters: `1234`, `12.3 k`, `4.56 M`.
+pub(crate) fn short(number: f64) -> String {
+    let size = number.abs();
+    for (limit, unit) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")] {
+        if size >= limit {
+            let scale = if unit == "k" { 1e3 } else { limit };
+            let decimals = if size / scale < 10.0 {
+                2
+            } else {
+                usize::from(size / scale < 100.0)
+            };
+            return format!("{:.decimals$} {unit}", number / scale);
+        }
+    }
+    if number.fract() == 0.0 {
+        format!("{number}")
+    } else {
+        format!("{number:.3}")
+    }
+}
+
+/// A table of files, at most 80 columns wide.
+pub(crate) fn table(files: &[(PathBuf, Statement)]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
+    table.set_header(["file (kind, time in UTC, digest)", "verdict", "headline"]);
+    for (path, statement) in files {
+        table.add_row([
+            shown(path, statement),
+            verdict(statement.predicate.verdict).to_owned(),
+            headline(statement),
+        ]);
+    }
+    let name = ColumnConstraint::UpperBoundary(Width::Fixed(44));
+    table.set_constraints([name, ColumnConstraint::ContentWidth]);
+    table.trim_fmt() + "\n"
+}
+
+/// The name of the file without its folder. An evidence file is named by kind, time and digest; to
+/// another name they are added.
+fn shown(path: &Path, statement: &Statement) -> String {
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy();
+    let proper = file_name(statement);
+    if name == proper {
+        proper
+    } else {
+        format!("{name}\n  {}", proper.trim_end_matches(".json"))
+    }
+}
