@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::id::{PaymentId, SeatId, Version};
 use crate::seat::{Claim, Decision, PaymentRecord, RefundReason, Seat, SeatState, SeatStateKind};
-use crate::transition::LEGAL;
+use crate::transition::{LEGAL, live};
 
 /// What always holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,7 +159,7 @@ fn audit_seat(seat: &Seat, found: &mut Vec<Violation>) {
         {
             "is sold under a hold id that is not the version before its own"
         }
-        SeatState::Held { expires, .. } if *expires <= seat.changed_at => {
+        SeatState::Held { expires, .. } if !live(seat.changed_at, *expires) => {
             "is held by a hold that ended before it was made"
         }
         SeatState::Free | SeatState::Held { .. } | SeatState::Sold { .. } => return,

@@ -29,7 +29,8 @@
 //! transaction, to say why. `now` is the store's clock, read under the write lock, or the time of the
 //! seat's last change where that is later, so that a clock that steps back can neither shorten nor
 //! revive a hold. Both that rule and the comparison of `now` with `expires` are written once, in the
-//! two macros below.
+//! two macros below, and once more in Rust beside them for what is
+//! answered from a snapshot.
 
 use rusqlite::Connection;
 
@@ -51,6 +52,11 @@ macro_rules! live {
     () => {
         concat!("(", decided_at!(), " < expires)")
     };
+}
+
+/// The same in Rust, for answers from a snapshot: is a hold live at this time?
+pub(crate) fn live(at: Timestamp, expires: Timestamp) -> bool {
+    at < expires
 }
 
 pub(crate) mod confirm;

@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use r2d2::ManageConnection;
+use r2d2::{ManageConnection, Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::OpenFlags;
 
@@ -17,12 +17,18 @@ use crate::error::StoreError;
 pub(crate) struct Connection {
     sqlite: rusqlite::Connection,
     doubtful: Cell<bool>,
+    busy_timeout: Duration,
 }
 
 impl Connection {
     /// Never lend this connection again: it is closed when it comes back.
     pub(super) fn doubt(&self) {
         self.doubtful.set(true);
+    }
+
+    /// How long the connection waits for the write lock when nothing else is asked for.
+    pub(super) const fn full_timeout(&self) -> Duration {
+        self.busy_timeout
     }
 }
 
@@ -41,15 +47,26 @@ pub(crate) struct Manager {
     path: PathBuf,
     busy_timeout: Duration,
     planted: Planted,
+    role: Role,
+}
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It may write.
+    Writer,
+    /// It is refused every write by SQLite itself.
+    Reader,
 }
 
 impl Manager {
-    pub(super) fn new(path: &Path, busy_timeout: Duration, planted: Planted) -> Self {
+    pub(super) fn new(path: &Path, busy_timeout: Duration, planted: Planted, role: Role) -> Self {
         Self {
             inner: SqliteConnectionManager::file(path).with_flags(flags()),
             planted,
             path: path.to_owned(),
             busy_timeout,
+            role,
         }
     }
 }
@@ -79,9 +96,13 @@ impl ManageConnection for Manager {
         // First of all, since setting the journal mode changes the file: is it ours?
         schema::version_of(&sqlite, &self.path)?;
         settings::apply(&sqlite, self.busy_timeout, &self.planted)?;
+        if self.role == Role::Reader {
+            settings::refuse_writes(&sqlite)?;
+        }
         Ok(Connection {
             sqlite,
             doubtful: Cell::new(false),
+            busy_timeout: self.busy_timeout,
         })
     }
 
@@ -94,6 +115,34 @@ impl ManageConnection for Manager {
     fn has_broken(&self, connection: &mut Connection) -> bool {
         connection.doubtful.get() || !connection.sqlite.is_autocommit()
     }
+}
+
+/// A pool of up to `size` connections.
+pub(super) fn of(
+    manager: Manager,
+    size: u32,
+    timeout: Duration,
+) -> Result<Pool<Manager>, StoreError> {
+    Pool::builder()
+        .max_size(size)
+        .min_idle(Some(size.min(8)))
+        .test_on_check_out(false)
+        .connection_timeout(timeout.max(Duration::from_millis(1)))
+        .error_handler(Box::new(LogErrors))
+        .build(manager)
+        .map_err(|source| StoreError::Database {
+            doing: "opening the pool",
+            source: source.into(),
+        })
+}
+
+/// Borrows a connection. None to be had in time is [`StoreError::Busy`].
+pub(super) fn lend(pool: &Pool<Manager>) -> Result<PooledConnection<Manager>, StoreError> {
+    let asked = Instant::now();
+    pool.get().map_err(|source| StoreError::Busy {
+        waited: asked.elapsed(),
+        source: source.into(),
+    })
 }
 
 /// The pool opens connections on threads of its own; what goes wrong there goes to the log.
@@ -119,6 +168,7 @@ mod tests {
             &folder.path().join("seats.sqlite"),
             Duration::from_millis(500),
             Planted::default(),
+            Role::Writer,
         );
         let first = manager.connect().expect("a connection");
         schema::migrate(&first, Path::new("seats.sqlite")).expect("made");
@@ -187,6 +237,7 @@ mod tests {
             &folder.path().join("seats.sqlite"),
             Duration::from_millis(1234),
             Planted::default(),
+            Role::Writer,
         );
         let first = manager.connect().expect("a connection");
         schema::migrate(&first, Path::new("seats.sqlite")).expect("made");

@@ -96,6 +96,13 @@ pub(super) fn apply(
     )
 }
 
+/// Makes SQLite refuse every write on this connection.
+pub(super) fn refuse_writes(connection: &Connection) -> Result<(), StoreError> {
+    let setting = set("query_only", "ON", "1");
+    write(connection, &setting).map_err(failed_while("setting up a connection"))?;
+    check(connection, setting.pragma, setting.reads_as)
+}
+
 fn write(connection: &Connection, setting: &Setting) -> rusqlite::Result<()> {
     let sql = format!("PRAGMA {} = {}", setting.pragma, setting.value);
     let mut statement = connection.prepare(&sql)?;

@@ -5,7 +5,7 @@
 //! transaction open and be lent again.
 
 use std::ops::Deref;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::ErrorCode;
 
@@ -20,12 +20,28 @@ pub(super) struct Transaction<'c> {
 }
 
 impl<'c> Transaction<'c> {
-    /// Takes the write lock, waiting up to the busy timeout.
-    pub(super) fn immediate(connection: &'c Connection) -> Result<Self, StoreError> {
-        let asked = Instant::now();
-        Self::begin(connection, "BEGIN IMMEDIATE").map_err(|error| match error {
+    /// Takes the write lock, waiting up to `wait` for it, for a caller that has waited `since` then.
+    pub(super) fn immediate(
+        connection: &'c Connection,
+        wait: Duration,
+        since: Instant,
+    ) -> Result<Self, StoreError> {
+        let set = |timeout| {
+            connection
+                .busy_timeout(timeout)
+                .map_err(failed_while("setting busy_timeout"))
+        };
+        let full = connection.full_timeout();
+        if wait < full {
+            set(wait)?;
+        }
+        let begun = Self::begin(connection, "BEGIN IMMEDIATE");
+        if wait < full {
+            set(full)?;
+        }
+        begun.map_err(|error| match error {
             StoreError::Busy { source, .. } => StoreError::Busy {
-                waited: asked.elapsed(),
+                waited: since.elapsed(),
                 source,
             },
             other => other,

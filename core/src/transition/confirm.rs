@@ -84,7 +84,7 @@ pub(crate) fn run(
 }
 
 /// The answer about a payment that was decided earlier, on the seat that it was recorded for.
-fn answer_known(
+pub(crate) fn answer_known(
     recorded: PaymentRecord,
     claim: &Claim,
     seat: Option<&Seat>,

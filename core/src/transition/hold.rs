@@ -8,7 +8,7 @@ use crate::command::HoldRequest;
 use crate::error::{Invalid, StoreError};
 use crate::id::HoldId;
 use crate::outcome::{HoldOutcome, HoldRefusal, Receipt};
-use crate::seat::SeatState;
+use crate::seat::{Seat, SeatState};
 use crate::sqlite::error::failed_while;
 use crate::time::Timestamp;
 
@@ -54,18 +54,16 @@ pub(crate) fn run(
     let seat = record::find_seat(tx, sql, &request.seat)?
         .ok_or_else(|| StoreError::UnknownSeat(request.seat.clone()))?;
     let at = decided_at(now, &seat);
-    let outcome = match seat.state {
+    let outcome = match &seat.state {
         SeatState::Held {
             hold_id, expires, ..
-        } if changed => HoldOutcome::Held { hold_id, expires },
-        SeatState::Held {
-            owner,
-            hold_id,
-            expires,
-        } if owner == request.owner => HoldOutcome::AlreadyHeld { hold_id, expires },
-        SeatState::Held { expires, .. } => HoldOutcome::Refused(HoldRefusal::HeldUntil(expires)),
-        SeatState::Sold { .. } => HoldOutcome::Refused(HoldRefusal::Sold),
-        SeatState::Free => return Err(record::guard_and_row_differ("hold", &seat.id)),
+        } if changed => HoldOutcome::Held {
+            hold_id: *hold_id,
+            expires: *expires,
+        },
+        // The guard refused it, so a hold that stands there is live.
+        other => refused_by(other, request)
+            .ok_or_else(|| record::guard_and_row_differ("hold", &seat.id))?,
     };
     debug_assert!(
         !changed
@@ -76,4 +74,31 @@ pub(crate) fn run(
         version: seat.version,
         at,
     })
+}
+
+/// The answer to a hold that would change nothing at this time; `None` if it may take the seat.
+pub(crate) fn refusal(seat: &Seat, request: &HoldRequest, at: Timestamp) -> Option<HoldOutcome> {
+    match &seat.state {
+        SeatState::Held { expires, .. } if !super::live(at, *expires) => None,
+        other => refused_by(other, request),
+    }
+}
+
+/// What a sold seat, or a live hold, answers to a hold.
+fn refused_by(state: &SeatState, request: &HoldRequest) -> Option<HoldOutcome> {
+    match state {
+        SeatState::Free => None,
+        SeatState::Held {
+            owner,
+            hold_id,
+            expires,
+        } if *owner == request.owner => Some(HoldOutcome::AlreadyHeld {
+            hold_id: *hold_id,
+            expires: *expires,
+        }),
+        SeatState::Held { expires, .. } => {
+            Some(HoldOutcome::Refused(HoldRefusal::HeldUntil(*expires)))
+        }
+        SeatState::Sold { .. } => Some(HoldOutcome::Refused(HoldRefusal::Sold)),
+    }
 }

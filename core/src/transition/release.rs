@@ -7,7 +7,7 @@ use super::record::{self, decided_at};
 use crate::error::StoreError;
 use crate::id::Version;
 use crate::outcome::{Receipt, ReleaseOutcome};
-use crate::seat::Claim;
+use crate::seat::{Claim, Seat, SeatState};
 use crate::sqlite::error::failed_while;
 use crate::time::Timestamp;
 
@@ -38,15 +38,36 @@ pub(crate) fn run(
     )
     .map_err(failed_while("releasing a hold"))?;
 
+    let seat = record::find_seat(tx, sql, &claim.seat)?;
     let outcome = if changed {
         ReleaseOutcome::Released
     } else {
         ReleaseOutcome::NotHeld
     };
-    let seat = record::find_seat(tx, sql, &claim.seat)?;
-    Ok(Receipt {
+    Ok(receipt(outcome, seat.as_ref(), now))
+}
+
+/// The answer to a release that would change nothing; `None` if it may give the seat back.
+pub(crate) fn refusal(
+    seat: Option<&Seat>,
+    claim: &Claim,
+    now: Timestamp,
+) -> Option<Receipt<ReleaseOutcome>> {
+    let held = seat.is_some_and(|seat| {
+        matches!(&seat.state, SeatState::Held { owner, hold_id, .. }
+            if *owner == claim.owner && *hold_id == claim.hold_id)
+    });
+    (!held).then(|| receipt(ReleaseOutcome::NotHeld, seat, now))
+}
+
+fn receipt(
+    outcome: ReleaseOutcome,
+    seat: Option<&Seat>,
+    now: Timestamp,
+) -> Receipt<ReleaseOutcome> {
+    Receipt {
         outcome,
-        version: seat.as_ref().map_or(Version::ZERO, |seat| seat.version),
-        at: seat.as_ref().map_or(now, |seat| decided_at(now, seat)),
-    })
+        version: seat.map_or(Version::ZERO, |seat| seat.version),
+        at: seat.map_or(now, |seat| decided_at(now, seat)),
+    }
 }

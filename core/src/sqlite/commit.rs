@@ -1,0 +1,269 @@
+//! The write path: one transaction for one call, or for all the calls that wait.
+//!
+//! With [`Commit::Queue`] callers line up ([`super::queue`]). Who leads borrows the writing connection,
+//! takes the write lock, runs what waits by then, one job after the other, commits once, and only
+//! then hands out the answers. What can go wrong, and what each member is told:
+//!
+//! * The lock was not to be had: only the leader is in the batch yet, and is told `Busy`.
+//! * A statement failed: the batch is rolled back and its members run one by one, each in a
+//!   transaction of its own, so that only the one whose statement fails pays.
+//! * The commit failed: every member is told `Unknown`, or `Busy` where SQLite says that nothing was
+//!   written. The connection is not used again.
+//! * The leader panicked: every member is told `Unknown` if the commit was sent, else that nothing
+//!   was applied; the transaction is rolled back.
+//!
+//! A refusal, a hold on an unknown seat and invalid input change nothing and harm no batch.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use r2d2::Pool;
+use rusqlite::{Connection, params};
+
+use super::error::failed_while;
+use super::options::Commit;
+use super::pool::{self, Manager};
+use super::queue::{self, Queue, Sent};
+use super::transaction::Transaction;
+use crate::command::Command;
+use crate::error::{BackendError, StoreError};
+use crate::id::SeatId;
+use crate::outcome::{Outcome, Receipt};
+use crate::store::SeatsAdded;
+use crate::time::{Clock, Timestamp};
+use crate::transition::{self, Sql, record};
+
+/// What a caller wants written, and since when it waits.
+struct Job {
+    work: Work,
+    since: Instant,
+}
+
+enum Work {
+    Command(Command),
+    AddSeats(Vec<SeatId>),
+}
+
+enum Done {
+    Command(Receipt<Outcome>),
+    Added(SeatsAdded),
+}
+
+type Answer = Result<Done, StoreError>;
+type Batch<'q> = queue::Batch<'q, Job, Answer>;
+
+/// Why a batch has no answers.
+enum Failed {
+    /// Every member is told the same.
+    All(StoreError),
+    /// The statement of one member; the others are innocent.
+    One,
+}
+
+/// The write path of a store.
+pub(super) struct Writer {
+    pool: Pool<Manager>,
+    clock: Arc<dyn Clock>,
+    sql: Sql,
+    busy_timeout: Duration,
+    /// None with [`Commit::PerCall`].
+    queue: Option<Queue<Job, Answer>>,
+}
+
+impl Writer {
+    pub(super) fn new(
+        pool: Pool<Manager>,
+        clock: Arc<dyn Clock>,
+        sql: Sql,
+        busy_timeout: Duration,
+        commit: Commit,
+    ) -> Self {
+        let queue = match commit {
+            Commit::PerCall => None,
+            Commit::Queue { most } => Some(Queue::new(most as usize, abandoned)),
+        };
+        Self {
+            pool,
+            clock,
+            sql,
+            busy_timeout,
+            queue,
+        }
+    }
+
+    /// With the queue, what changes nothing does not come here; without it, everything does.
+    pub(super) const fn answers_from_snapshots(&self) -> bool {
+        self.queue.is_some()
+    }
+
+    /// Runs a command and answers after its commit.
+    pub(super) fn command(&self, command: Command) -> Result<Receipt<Outcome>, StoreError> {
+        match self.submit(Work::Command(command))? {
+            Done::Command(receipt) => Ok(receipt),
+            Done::Added(_) => unreachable!("a command is answered with a receipt"),
+        }
+    }
+
+    /// Adds seats and answers after their commit.
+    pub(super) fn add_seats(&self, seats: &[SeatId]) -> Result<SeatsAdded, StoreError> {
+        match self.submit(Work::AddSeats(seats.to_vec()))? {
+            Done::Added(added) => Ok(added),
+            Done::Command(_) => unreachable!("added seats are answered with a count"),
+        }
+    }
+
+    fn submit(&self, work: Work) -> Answer {
+        let job = Job {
+            work,
+            since: Instant::now(),
+        };
+        match &self.queue {
+            None => self.alone(&job, self.busy_timeout),
+            Some(queue) => queue.submit(job, |batch| self.lead(batch)),
+        }
+    }
+
+    /// One job in a transaction of its own.
+    fn alone(&self, job: &Job, wait: Duration) -> Answer {
+        let connection = pool::lend(&self.pool)?;
+        let transaction = Transaction::immediate(&connection, wait, job.since)?;
+        let done = self.run(&transaction, &job.work, self.clock.now())?;
+        transaction.commit()?;
+        Ok(done)
+    }
+
+    /// Answers every job of the batch.
+    fn lead(&self, batch: &mut Batch<'_>) {
+        let answers = match self.together(batch) {
+            Ok(answers) => answers,
+            Err(Failed::All(error)) => copies(error, batch.jobs().len()),
+            Err(Failed::One) => {
+                tracing::debug!(members = batch.jobs().len(), "a batch is run one by one");
+                batch.commit_is_sent();
+                batch
+                    .jobs()
+                    .map(|job| self.alone(job, self.busy_timeout))
+                    .collect()
+            }
+        };
+        batch.answer(answers);
+    }
+
+    /// All that wait, in one transaction.
+    fn together(&self, batch: &mut Batch<'_>) -> Result<Vec<Answer>, Failed> {
+        let since = batch
+            .jobs()
+            .map(|job| job.since)
+            .next()
+            .unwrap_or_else(Instant::now);
+        // A member that has waited in line has so much less to wait for the lock.
+        let left = self.busy_timeout.saturating_sub(since.elapsed());
+        let connection = pool::lend(&self.pool).map_err(Failed::All)?;
+        let transaction = Transaction::immediate(&connection, left, since).map_err(Failed::All)?;
+        let mut answers = Vec::new();
+        loop {
+            batch.fill();
+            if answers.len() == batch.jobs().len() {
+                break;
+            }
+            for job in batch.jobs().skip(answers.len()).map(|job| &job.work) {
+                match self.run(&transaction, job, self.clock.now()) {
+                    Err(error) if !changed_nothing(&error) => {
+                        let alone = batch.jobs().len() == 1;
+                        return Err(if alone {
+                            Failed::All(error)
+                        } else {
+                            Failed::One
+                        });
+                    }
+                    answer => answers.push(answer),
+                }
+            }
+        }
+        batch.commit_is_sent();
+        transaction.commit().map_err(Failed::All)?;
+        Ok(answers)
+    }
+
+    fn run(&self, tx: &Connection, work: &Work, now: Timestamp) -> Answer {
+        match work {
+            Work::Command(command) => {
+                transition::run(tx, &self.sql, command, now).map(Done::Command)
+            }
+            Work::AddSeats(seats) => add_seats(tx, seats, now).map(Done::Added),
+        }
+    }
+}
+
+fn add_seats(tx: &Connection, seats: &[SeatId], now: Timestamp) -> Result<SeatsAdded, StoreError> {
+    let mut added = 0;
+    for seat in seats {
+        let row = params![seat.as_str(), now.as_unix_millis()];
+        let new =
+            record::execute(tx, record::ADD_SEAT, row).map_err(failed_while("adding seats"))?;
+        added += u64::from(new);
+    }
+    Ok(SeatsAdded {
+        added,
+        already_there: seats.len() as u64 - added,
+    })
+}
+
+/// An error that comes from the input alone: its statements found nothing to change.
+const fn changed_nothing(error: &StoreError) -> bool {
+    match error {
+        StoreError::UnknownSeat(_) | StoreError::Invalid(_) => true,
+        StoreError::Busy { .. }
+        | StoreError::Unknown(_)
+        | StoreError::Corrupt { .. }
+        | StoreError::Database { .. } => false,
+    }
+}
+
+/// What a member of a batch is told whose leader panicked.
+fn abandoned(sent: Sent) -> Answer {
+    let source: BackendError = "the caller that led the batch panicked".into();
+    Err(match sent {
+        Sent::Yes => StoreError::Unknown(source),
+        Sent::No => StoreError::Database {
+            doing: "leading a batch",
+            source,
+        },
+    })
+}
+
+/// One error for every member of a batch; they share its cause.
+fn copies(error: StoreError, members: usize) -> Vec<Answer> {
+    #[derive(Debug, Clone, thiserror::Error)]
+    #[error(transparent)]
+    struct Shared(Arc<dyn std::error::Error + Send + Sync>);
+
+    let share = |source: BackendError| Shared(source.into());
+    let repeat: Box<dyn Fn() -> StoreError> = match error {
+        StoreError::Busy { waited, source } => {
+            let source = share(source);
+            Box::new(move || StoreError::Busy {
+                waited,
+                source: source.clone().into(),
+            })
+        }
+        StoreError::Unknown(source) => {
+            let source = share(source);
+            Box::new(move || StoreError::Unknown(source.clone().into()))
+        }
+        StoreError::Database { doing, source } => {
+            let source = share(source);
+            Box::new(move || StoreError::Database {
+                doing,
+                source: source.clone().into(),
+            })
+        }
+        StoreError::Corrupt { invariant, detail } => Box::new(move || StoreError::Corrupt {
+            invariant,
+            detail: detail.clone(),
+        }),
+        StoreError::Invalid(invalid) => Box::new(move || StoreError::Invalid(invalid.clone())),
+        StoreError::UnknownSeat(seat) => Box::new(move || StoreError::UnknownSeat(seat.clone())),
+    };
+    (0..members).map(|_| Err(repeat())).collect()
+}
