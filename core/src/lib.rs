@@ -50,3 +50,8 @@ pub use seat::{Claim, Decision, PaymentRecord, RefundReason, Seat, SeatState, Se
 pub use sqlite::{Commit, Settings, SqliteOptions, SqliteStore};
 pub use store::{RefundCursor, RefundsDue, SeatStore, SeatsAdded};
 pub use time::{Clock, HoldDuration, ManualClock, SystemClock, Timestamp};
+
+/// The examples of the README, run as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct ReadmeDoctests;
