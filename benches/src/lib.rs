@@ -1,1 +1,25 @@
-//! Criterion benchmarks of the seat store; see `benches/`.
+//! What the benches share: the command line, databases to measure on, what criterion has saved, and
+//! the evidence that a run leaves.
+//!
+//! | bench | question |
+//! |--|--|
+//! | `store` | what does one call cost, and an audit? |
+//! | `limits` | how near is the store to what disk and SQLite can give, and how does cost grow? |
+//! | `checker` | how fast is a history checked? |
+//!
+//! Every bench runs under `cargo bench` at the root, on a real file with `synchronous = FULL`, and
+//! writes one evidence file. Timings are never tests: they are written down, with the samples.
+
+pub mod arguments;
+pub mod bare;
+pub mod bulk;
+pub mod comparison;
+pub mod error;
+pub mod race;
+pub mod report;
+pub mod rounds;
+pub mod saved;
+pub mod scratch;
+
+pub use arguments::{Arguments, Mode};
+pub use error::{Error, exit, stop};

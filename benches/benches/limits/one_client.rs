@@ -1,0 +1,112 @@
+//! One client that holds seat after seat: how much of the rate of a bare write and sync is left?
+//!
+//! A hold changes one page, so SQLite writes one frame of its log and syncs it. The yardstick does
+//! that to a plain file, and nothing else; see [`FrameLog`].
+
+use std::time::Instant;
+
+use benches::bare::{FrameLog, Sync};
+use benches::comparison::{By, Comparison, Findings};
+use benches::race::Crowd;
+use benches::rounds::{Taken, interleaved};
+use benches::{Error, report};
+use evidence::Rule;
+use soldonce::SqliteStore;
+
+use crate::context::{Context, Engine, PER_CALL, owner};
+use crate::granted::only_held;
+use crate::ring::Ring;
+
+/// Compares the store with writes and syncs of the bare file, by either way to sync.
+pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> {
+    let (rings, mut seen) = (
+        [
+            Ring::new(context.scale.seats),
+            Ring::new(context.scale.seats),
+        ],
+        [Crowd::empty(), Crowd::empty()],
+    );
+    let queue = rings[0].store(context, "one-queue", Engine::Queue.options())?;
+    let each = rings[1].store(context, "one-each", Engine::PerCall.options())?;
+    let path = context.scratch.path("one.log")?;
+    let mut log = FrameLog::make(&path)?;
+    let log = std::cell::RefCell::new(&mut log);
+    let bare = |sync: Sync| {
+        let (log, path) = (&log, &path);
+        move || {
+            timed(context, || {
+                log.borrow_mut().commit(sync).map_err(Error::file(path))
+            })
+        }
+    };
+    let [seen_queue, seen_each] = &mut seen;
+    let names =
+        [Engine::Queue, Engine::PerCall].map(|engine| format!("one client/granted holds/{engine}"));
+    let sides = interleaved(
+        context.scale.rounds,
+        vec![
+            (
+                names[0].clone(),
+                Box::new(|| hold(context, &rings[0], &queue, seen_queue)),
+            ),
+            (
+                names[1].clone(),
+                Box::new(|| hold(context, &rings[1], &each, seen_each)),
+            ),
+            (
+                "one client/frames/fsync".to_owned(),
+                Box::new(bare(Sync::All)),
+            ),
+            (
+                "one client/frames/fdatasync".to_owned(),
+                Box::new(bare(Sync::Data)),
+            ),
+        ],
+    )?;
+    for ((name, crowd), store) in names.iter().zip(&seen).zip([&queue, &each]) {
+        only_held(crowd)?;
+        found.crowd(name, crowd)?;
+        found.audits(name, &[report::audited(name, store)?.1]);
+    }
+    let compare = |yardstick, beside, aim| Comparison {
+        what: "one client: granted holds",
+        by: By::Rate,
+        ours: &sides[0],
+        yardstick: &sides[yardstick],
+        beside,
+        aim,
+    };
+    let aim = Some((Rule::AtLeast, 0.85));
+    found.compare(compare(2, "bare frame and fsync, as SQLite", aim));
+    found.compare(compare(3, "bare frame and fdatasync", None));
+    found.compare(compare(1, PER_CALL, None));
+    Ok(())
+}
+
+/// A crowd of one would start a thread: here the calls are made right away.
+fn hold(
+    context: &Context,
+    ring: &Ring,
+    store: &SqliteStore,
+    seen: &mut Crowd,
+) -> Result<Taken, Error> {
+    let owner = owner(0);
+    timed(context, || {
+        let began = Instant::now();
+        let answer = ring.hold(store, &owner);
+        seen.alone(answer, began.elapsed())
+    })
+}
+
+/// Does something until a round is over.
+fn timed(context: &Context, mut once: impl FnMut() -> Result<(), Error>) -> Result<Taken, Error> {
+    let (began, mut count) = (Instant::now(), 0);
+    loop {
+        once()?;
+        count += 1;
+        let time = began.elapsed();
+        if time >= context.scale.round {
+            return Ok(Taken { count, time });
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The command line of `cargo bench -- ...`, which goes to every bench alike.
+//!
+//! Criterion reads it for itself and keeps what it read to itself. This is the same list of options
+//! (criterion 0.8.2, `Criterion::configure_from_args`), read once more, to know three things: what is
+//! to be done, which benches are meant, and why the figures may not be comparable.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use regex::Regex;
+
+use crate::error::Error;
+
+/// Options without a value.
+const FLAGS: [(&str, Option<char>); 14] = [
+    ("bench", None),
+    ("discard-baseline", None),
+    ("exact", None),
+    ("ignored", None),
+    ("include-ignored", None),
+    ("list", None),
+    ("nocapture", None),
+    ("noplot", Some('n')),
+    ("quick", None),
+    ("quiet", None),
+    ("show-output", None),
+    ("test", None),
+    ("verbose", Some('v')),
+    ("version", Some('V')),
+];
+
+/// Options with a value that do not change what a sample is.
+const VALUES: [(&str, Option<char>); 8] = [
+    ("baseline", Some('b')),
+    ("baseline-lenient", None),
+    ("color", Some('c')),
+    ("format", None),
+    ("load-baseline", None),
+    ("output-format", None),
+    ("plotting-backend", None),
+    ("save-baseline", Some('s')),
+];
+
+/// Options that change how long or how often is measured.
+const SAMPLING: [&str; 3] = ["measurement-time", "sample-size", "warm-up-time"];
+
+/// Options that change only what criterion makes of its samples, none of which goes into evidence.
+const ANALYSIS: [&str; 4] = [
+    "confidence-level",
+    "noise-threshold",
+    "nresamples",
+    "significance-level",
+];
+
+/// What a bench is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Measure.
+    Measure,
+    /// Run everything once, measure nothing: `--test`, or no `--bench` at all, as `cargo test` does.
+    Test,
+    /// Name everything that would be measured: `--list`.
+    List,
+    /// Run for a profiler, measure nothing: `--profile-time`.
+    Profile,
+}
+
+/// The command line, read.
+#[derive(Debug)]
+pub struct Arguments {
+    /// What is to be done.
+    pub mode: Mode,
+    /// `--quick`: a first look, not a measurement.
+    pub quick: bool,
+    filter: Option<Filter>,
+    discarded: bool,
+    loaded: bool,
+    sampling: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Filter {
+    Contains(Regex),
+    Exactly(String),
+    Nothing,
+}
+
+impl Arguments {
+    /// The command line of this process. It ends the process where criterion would: for `--help`, and
+    /// for an option that does not exist.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the filter is no regular expression.
+    pub fn of_this_process(about: &'static str) -> Result<Self, Error> {
+        Self::from_matches(&command(about).get_matches())
+    }
+
+    fn from_matches(found: &ArgMatches) -> Result<Self, Error> {
+        let text = |name: &str| found.get_one::<String>(name).cloned();
+        let mode = if found.get_flag("list") {
+            Mode::List
+        } else if !found.get_flag("bench") || found.get_flag("test") {
+            Mode::Test
+        } else if text("profile-time").is_some() {
+            Mode::Profile
+        } else {
+            Mode::Measure
+        };
+        let filter = match text("FILTER") {
+            _ if found.get_flag("ignored") => Some(Filter::Nothing),
+            Some(name) if found.get_flag("exact") => Some(Filter::Exactly(name)),
+            Some(part) => Some(Filter::Contains(Regex::new(&part).map_err(|error| {
+                let reason = error.to_string().replace('\n', " ");
+                Error::Usage(format!(
+                    "the filter {part:?} is no regular expression: {reason}"
+                ))
+            })?)),
+            None => None,
+        };
+        let sampling = SAMPLING
+            .into_iter()
+            .filter_map(|name| text(name).map(|value| format!("--{name} {value}")))
+            .collect();
+        Ok(Self {
+            mode,
+            quick: found.get_flag("quick"),
+            filter,
+            discarded: found.get_flag("discard-baseline"),
+            loaded: text("load-baseline").is_some(),
+            sampling,
+        })
+    }
+
+    /// Is the bench of this name meant?
+    pub fn selects(&self, name: &str) -> bool {
+        match &self.filter {
+            None => true,
+            Some(Filter::Contains(part)) => part.is_match(name),
+            Some(Filter::Exactly(whole)) => whole == name,
+            Some(Filter::Nothing) => false,
+        }
+    }
+
+    /// Are samples taken in this run, and kept? `--load-baseline` takes none, `--discard-baseline`
+    /// keeps none.
+    pub fn keeps_samples(&self) -> bool {
+        self.mode == Mode::Measure && !self.discarded && !self.loaded
+    }
+
+    /// Does this run measure anything? `--load-baseline` shows an earlier run once more.
+    pub fn measures(&self) -> bool {
+        self.mode == Mode::Measure && !self.loaded
+    }
+
+    /// Why the figures of this run must not be compared with those of another.
+    pub fn not_comparable_because(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if self.quick {
+            reasons.push("--quick takes a few short samples for a first look".to_owned());
+        }
+        match &self.filter {
+            Some(Filter::Contains(part)) => {
+                reasons.push(format!("only what matches {:?} was run", part.as_str()));
+            }
+            Some(Filter::Exactly(name)) => reasons.push(format!("only {name:?} was run")),
+            Some(Filter::Nothing) | None => {}
+        }
+        reasons.extend(
+            self.sampling
+                .iter()
+                .map(|option| format!("{option} changed the sampling")),
+        );
+        reasons
+    }
+}
+
+fn command(about: &'static str) -> Command {
+    let flag = |(name, short): (&'static str, Option<char>)| {
+        let arg = Arg::new(name).long(name).action(ArgAction::SetTrue);
+        short.into_iter().fold(arg, Arg::short)
+    };
+    let value = |(name, short): (&'static str, Option<char>)| {
+        let arg = Arg::new(name).long(name).value_name("VALUE");
+        short.into_iter().fold(arg, Arg::short)
+    };
+    let more = SAMPLING.into_iter().chain(ANALYSIS).chain(["profile-time"]);
+    Command::new("bench")
+        .about(about)
+        .disable_version_flag(true)
+        .arg(Arg::new("FILTER").help("Run only what matches this regular expression"))
+        .args(FLAGS.map(flag))
+        .args(VALUES.map(value))
+        .args(more.map(|name| value((name, None))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Arguments {
+        let words = std::iter::once("bench").chain(line.split_whitespace());
+        Arguments::from_matches(&command("").get_matches_from(words)).expect("valid")
+    }
+
+    #[test]
+    fn the_mode_is_the_one_that_criterion_takes() {
+        for (line, mode) in [
+            ("--bench", Mode::Measure),
+            ("", Mode::Test),
+            ("--test", Mode::Test),
+            ("--bench --test", Mode::Test),
+            ("--bench --list", Mode::List),
+            ("--list --format terse", Mode::List),
+            ("--bench --profile-time 5", Mode::Profile),
+            ("--bench --quick", Mode::Measure),
+        ] {
+            assert_eq!(read(line).mode, mode, "{line}");
+        }
+    }
+
+    #[test]
+    fn samples_are_kept_only_by_a_run_that_takes_and_saves_them() {
+        for (line, keeps) in [
+            ("--bench", true),
+            ("--bench --quick --noplot -c never", true),
+            ("--bench --save-baseline mine", true),
+            ("--bench --baseline mine", true),
+            ("--bench --discard-baseline", false),
+            ("--bench --load-baseline a --baseline b", false),
+            ("--bench --profile-time 5", false),
+            ("--bench --test", false),
+            ("--test", false),
+        ] {
+            assert_eq!(read(line).keeps_samples(), keeps, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_filter_selects_as_criterion_selects() {
+        assert!(read("--bench").selects("hold/granted"));
+        assert!(read("--bench ^hold").selects("hold/granted"));
+        assert!(!read("--bench ^granted").selects("hold/granted"));
+        assert!(!read("--bench --exact hold").selects("hold/granted"));
+        assert!(read("--bench --exact hold/granted").selects("hold/granted"));
+        assert!(!read("--bench --ignored").selects("hold/granted"));
+    }
+
+    #[test]
+    fn the_value_of_an_option_is_no_filter() {
+        assert!(read("--bench --save-baseline hold").selects("confirm/sold"));
+        assert!(
+            read("--bench -s hold --nresamples 10")
+                .not_comparable_because()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn whatever_makes_figures_incomparable_is_said() {
+        assert!(read("--bench").not_comparable_because().is_empty());
+        assert_eq!(
+            read("--bench --quick hold").not_comparable_because(),
+            [
+                "--quick takes a few short samples for a first look",
+                "only what matches \"hold\" was run"
+            ]
+        );
+        assert_eq!(
+            read("--bench --sample-size 10").not_comparable_because(),
+            ["--sample-size 10 changed the sampling"]
+        );
+    }
+
+    #[test]
+    fn a_filter_that_is_no_regular_expression_is_one_line() {
+        let found = command("").get_matches_from(["bench", "ho(ld"]);
+        let error = Arguments::from_matches(&found)
+            .expect_err("invalid")
+            .to_string();
+        assert!(
+            error.starts_with("the filter \"ho(ld\" is no regular expression"),
+            "{error}"
+        );
+        assert!(!error.contains('\n'));
+    }
+}
