@@ -2,6 +2,7 @@
 //!
 //! [`reference`] says what each command does. Everything else here compares a store with it.
 
+pub mod crash;
 pub mod history;
 pub mod reference;
 pub mod serializable;

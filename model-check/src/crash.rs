@@ -1,0 +1,15 @@
+//! Crash, power loss, failing disks: nothing that was acknowledged is lost.
+
+pub mod by_hand;
+pub mod digest;
+pub mod examine;
+pub mod fault;
+pub mod faults;
+pub mod image;
+pub mod log;
+pub mod plants;
+pub mod power;
+pub mod rows;
+#[allow(unsafe_code)]
+pub mod vfs;
+pub mod workload;
