@@ -26,6 +26,13 @@ pub struct Benchmark {
     pub elements: Option<Whole>,
 }
 
+impl Benchmark {
+    /// What each sample says, in nanoseconds an iteration, in the order in which they were taken.
+    pub fn each_ns(&self) -> Vec<f64> {
+        each_ns(&self.iterations, &self.times_ns)
+    }
+}
+
 /// The raw samples of one benchmark.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
@@ -84,10 +91,7 @@ pub(crate) fn mean_and_median(iterations: &[Whole], times_ns: &[Real]) -> Option
     {
         return None;
     }
-    let pairs = iterations.iter().zip(times_ns);
-    let mut each: Vec<f64> = pairs
-        .map(|(count, time)| time.get() / count.to_f64())
-        .collect();
+    let mut each = each_ns(iterations, times_ns);
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^53 samples")]
     let mean = each.iter().sum::<f64>() / each.len() as f64;
     each.sort_by(f64::total_cmp);
@@ -98,4 +102,11 @@ pub(crate) fn mean_and_median(iterations: &[Whole], times_ns: &[Real]) -> Option
         f64::midpoint(each[middle - 1], each[middle])
     };
     Some((mean, median))
+}
+
+fn each_ns(iterations: &[Whole], times_ns: &[Real]) -> Vec<f64> {
+    let pairs = iterations.iter().zip(times_ns);
+    pairs
+        .map(|(count, time)| time.get() / count.to_f64())
+        .collect()
 }

@@ -372,7 +372,9 @@ fn finite(name: &str, value: f64) -> Result<Real, BuildError> {
 fn clean(value: Value) -> Value {
     match value {
         Value::Text(text) => Value::Text(scrub(&text)),
-        other => other,
+        // A whole number has one form, however it was given.
+        Value::Real(real) => Value::from(real.get()),
+        Value::Flag(_) | Value::Whole(_) => value,
     }
 }
 

@@ -2,13 +2,16 @@
 //!
 //! Answers go to standard output, what is wrong to standard error, one line each.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
+use crate::compare::{Change, Comparison, Method, NOISE, compare};
 use crate::files::evidence_files;
 use crate::list;
+use crate::report::report;
 use crate::schema::schema;
 use crate::source::runs_folder;
 use crate::statement::{Statement, Verdict};
@@ -22,6 +25,10 @@ pub const COULD_NOT_READ: u8 = 1;
 pub const WRONG_USAGE: u8 = 2;
 /// Exit code: a file does not verify.
 pub const DOES_NOT_VERIFY: u8 = 3;
+/// Exit code of compare: B is slower, or B's verdict is a bad one.
+pub const LOSES: u8 = 4;
+/// Exit code of compare: the two must not be compared.
+pub const NOT_COMPARABLE: u8 = 5;
 
 /// Verify, list and compare evidence files: the records that stress, model-check and bench runs
 /// leave of what they checked and measured.
@@ -37,7 +44,9 @@ Exit codes:
   0  all is well: every file verifies
   1  a file or folder could not be read, or holds no evidence
   2  wrong usage
-  3  a file does not verify";
+  3  a file does not verify
+  4  compare: B is slower, or its verdict is violated or inconclusive
+  5  compare: the two must not be compared";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -55,6 +64,35 @@ enum Command {
     List {
         /// Files and folders, as for verify [default: evidence/runs of the workspace]
         paths: Vec<PathBuf>,
+    },
+    /// Say whether run B is faster or slower than run A
+    ///
+    /// Compares the means of benchmark samples, or the calls of each full second of a load run: the
+    /// ratio B/A with a 99 % interval from 10,000 draws of a circular block bootstrap. A difference
+    /// counts when the whole interval lies beyond the noise limit. Runs of another kind,
+    /// configuration, database setting, host, profile or target are refused, and so are runs that
+    /// say that they are not comparable. A run whose verdict is violated or inconclusive loses,
+    /// whatever its figures say.
+    Compare {
+        /// The run to compare with
+        a: PathBuf,
+        /// The run that is faster, slower or no different
+        b: PathBuf,
+        /// A setting that may differ, as it is what the comparison is about; may be repeated
+        #[arg(long, value_name = "NAME")]
+        differ: Vec<String>,
+        /// Differences below this many percent are noise
+        #[arg(long, value_name = "PERCENT", default_value_t = NOISE * 100.0, value_parser = percent)]
+        noise: f64,
+    },
+    /// Write one self-contained HTML page about some runs: charts, figures and settings side by side
+    Report {
+        /// Files and folders, as for verify
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// The page to write; an older one is replaced
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
     },
     /// Print the JSON schema of evidence files
     Schema,
@@ -75,6 +113,19 @@ pub fn run(arguments: Arguments, out: &mut impl Write, err: &mut impl Write) -> 
             write!(out, "{}", list::table(&read))?;
             Ok(code)
         }
+        Command::Compare {
+            a,
+            b,
+            differ,
+            noise,
+        } => {
+            let method = Method {
+                may_differ: differ.into_iter().collect(),
+                noise: noise / 100.0,
+            };
+            compare_files(&[a, b], &method, out, err)
+        }
+        Command::Report { paths, output } => write_report(&paths, &output, out, err),
         Command::Schema => write!(out, "{}", schema()).map(|()| ALL_WELL),
     }
 }
@@ -104,6 +155,73 @@ fn verify(paths: &[PathBuf], out: &mut impl Write, err: &mut impl Write) -> io::
         writeln!(out, "{} of {total} verified{remark}", read.len())?;
     }
     Ok(unreadable.max(refused))
+}
+
+fn compare_files(
+    files: &[PathBuf; 2],
+    method: &Method,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> io::Result<u8> {
+    let (read, code) = read(files, err)?;
+    let [(_, a), (_, b)] = read.as_slice() else {
+        return Ok(code);
+    };
+    for (letter, (path, statement)) in ["A", "B"].iter().zip(&read) {
+        writeln!(
+            out,
+            "{letter}  {}: {}",
+            path.display(),
+            list::summary(statement)
+        )?;
+    }
+    let comparison = compare(a, b, method);
+    if let Comparison::Refused(reasons) = &comparison {
+        for reason in reasons {
+            writeln!(err, "not comparable: {reason}")?;
+        }
+        return Ok(NOT_COMPARABLE);
+    }
+    write!(out, "{}", list::comparison(&comparison, method))?;
+    Ok(if comparison.change() == Some(Change::Slower) {
+        LOSES
+    } else {
+        ALL_WELL
+    })
+}
+
+fn write_report(
+    paths: &[PathBuf],
+    output: &Path,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> io::Result<u8> {
+    let (files, unreadable) = expand(paths, err)?;
+    let (read, refused) = read(&files, err)?;
+    let code = unreadable.max(refused);
+    if code != ALL_WELL {
+        writeln!(err, "{}: not written", output.display())?;
+        return Ok(code);
+    }
+    let named: Vec<(String, Statement)> = read
+        .into_iter()
+        .map(|(path, statement)| (list::name(&path), statement))
+        .collect();
+    if let Err(error) = fs::write(output, report(&named)) {
+        writeln!(err, "{}: could not be written: {error}", output.display())?;
+        return Ok(COULD_NOT_READ);
+    }
+    writeln!(out, "{}: {} runs", output.display(), named.len())?;
+    Ok(ALL_WELL)
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..1_000.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err("expected a number from 0 to 1000".into())
+    }
 }
 
 /// The files that the paths stand for, and an exit code: paths that can not be used are told.

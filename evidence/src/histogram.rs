@@ -118,7 +118,13 @@ impl Histogram {
     }
 }
 
-/// The figures that follow from a histogram, as described at the head of this module.
+impl Summary {
+    /// The figures that follow from a histogram, as described at the head of this module.
+    pub fn of(values: &hdrhistogram::Histogram<u64>) -> Self {
+        summary(values)
+    }
+}
+
 pub(crate) fn summary(values: &hdrhistogram::Histogram<u64>) -> Summary {
     let count = values.len();
     if count == 0 {

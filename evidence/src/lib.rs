@@ -35,6 +35,8 @@
 //! ```text
 //! cargo run -p evidence -- verify evidence      every evidence file below that folder
 //! cargo run -p evidence -- list                 a table of them
+//! cargo run -p evidence -- compare A B          faster, slower, or no difference
+//! cargo run -p evidence -- report FILE... -o report.html
 //! cargo run -p evidence -- schema               the JSON schema
 //! ```
 //!
@@ -47,14 +49,18 @@
 //! | [`builder`], [`write`](mod@write) | how is one made? |
 //! | [`source`] | which source does it speak for, exactly? |
 //! | [`verify`], [`histogram`] | what does it mean that a file verifies? |
+//! | [`compare`](mod@compare) | by which method is one run faster than another? |
+//! | [`cli`] | what do the exit codes of the program mean? |
 //!
 //! This crate knows nothing of seats or databases; the runs name what they did.
 
 mod agree;
 pub mod benchmark;
+mod bootstrap;
 pub mod builder;
 pub mod check;
 pub mod cli;
+pub mod compare;
 pub mod figure;
 pub mod files;
 pub mod histogram;
@@ -64,6 +70,7 @@ pub mod number;
 mod parse;
 mod recompute;
 mod render;
+pub mod report;
 pub mod results;
 mod schema;
 mod scrub;
@@ -76,12 +83,14 @@ pub mod write;
 pub use benchmark::{Benchmark, Samples};
 pub use builder::{BuildError, Builder};
 pub use check::{Check, Law};
+pub use compare::compare;
 pub use figure::{Aim, Derivation, Figure, Reference, Rule, Term, Threshold};
 pub use files::{evidence_files, is_evidence_name};
 pub use hdrhistogram;
 pub use histogram::HistogramError;
 pub use host::file_system;
 pub use number::{Integer, Real, Whole};
+pub use report::report;
 pub use results::{
     Covers, Histogram, Labels, Operation, Results, Series, Statistic, Summary, Unit,
 };

@@ -5,18 +5,28 @@ use std::path::{Path, PathBuf};
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 
+use crate::compare::{Change, Comparison, Method, Row};
 use crate::files::file_name;
 use crate::recompute;
-use crate::statement::{Statement, Verdict};
+use crate::statement::{Source, Statement, Verdict};
 
 /// Widest line of the table, in columns.
 const WIDTH: u16 = 80;
 
-/// `stress holds, of commit 1f2e3d4c (with changes)`.
+/// `stress holds, of commit 1f2e3d4c5b6a with changes`.
 pub(crate) fn summary(statement: &Statement) -> String {
     let predicate = &statement.predicate;
-    let source = &predicate.source;
-    let of = match (&source.revision, source.tree_sha256) {
+    format!(
+        "{} {}, {}",
+        predicate.kind,
+        verdict(predicate.verdict),
+        of_source(&predicate.source)
+    )
+}
+
+/// Which source a run speaks for, in words.
+pub(crate) fn of_source(source: &Source) -> String {
+    match (&source.revision, source.tree_sha256) {
         (Some(revision), _) => {
             let changes = if source.dirty == Some(true) {
                 " with changes"
@@ -30,8 +40,7 @@ pub(crate) fn summary(statement: &Statement) -> String {
         }
         (None, Some(tree)) => format!("of source tree {}", tree.short()),
         (None, None) => "of an unknown source".to_owned(),
-    };
-    format!("{} {}, {of}", predicate.kind, verdict(predicate.verdict))
+    }
 }
 
 /// The verdict as prose has it. The bad one is in capitals, so that no eye slips over it.
@@ -113,13 +122,68 @@ pub(crate) fn table(files: &[(PathBuf, Statement)]) -> String {
     table.trim_fmt() + "\n"
 }
 
+/// What a comparison says, with its method.
+pub(crate) fn comparison(comparison: &Comparison, method: &Method) -> String {
+    match comparison {
+        Comparison::Refused(reasons) => reasons.join("\n") + "\n",
+        Comparison::Failed { a: true, b: true } => {
+            "both lose: neither verdict is a good one, and figures do not matter then\n".into()
+        }
+        Comparison::Failed { b: true, .. } => {
+            "B loses: its verdict is not a good one, and figures do not matter then\n".into()
+        }
+        Comparison::Failed { .. } => {
+            "B wins: A's verdict is not a good one, and figures do not matter then\n".into()
+        }
+        Comparison::Measured(rows) => measured(rows, method),
+    }
+}
+
+fn measured(rows: &[Row], method: &Method) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
+    table.set_header(["", "A", "B", "B/A", "99 % interval", "B is"]);
+    for row in rows {
+        let (low, high) = row.interval;
+        let with_unit = |mean: f64| format!("{} {}", short(mean), row.unit);
+        table.add_row([
+            row.name.clone(),
+            with_unit(row.a),
+            with_unit(row.b),
+            format!("{:.3}", row.ratio),
+            format!("{low:.3} to {high:.3}"),
+            row.change.to_string(),
+        ]);
+    }
+    let count = |change| rows.iter().filter(|row| row.change == change).count();
+    let noise = method.noise * 100.0;
+    format!(
+        "\nMeans, and their ratio with a 99 % interval (circular block bootstrap, 10,000\n\
+         draws). A difference counts when the whole interval is more than {noise} % from 1.\n\n\
+         {}\n\nB is faster in {}, slower in {}, no different in {} of {}.\n",
+        table.trim_fmt(),
+        count(Change::Faster),
+        count(Change::Slower),
+        count(Change::NoDifference),
+        rows.len()
+    )
+}
+
+/// The name of a file without its folder.
+pub(crate) fn name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
 /// The name of the file without its folder. An evidence file is named by kind, time and digest; to
 /// another name they are added.
 fn shown(path: &Path, statement: &Statement) -> String {
-    let name = path
-        .file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy();
+    let name = name(path);
     let proper = file_name(statement);
     if name == proper {
         proper
