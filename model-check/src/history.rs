@@ -20,6 +20,7 @@
 
 mod clock;
 mod convert;
+mod file;
 
 mod names;
 mod operation;
@@ -27,6 +28,7 @@ mod recorder;
 
 pub use clock::{ClockRule, RunClock};
 
+pub use file::{FileError, Reader, Writer, read, schema, write};
 pub use names::{Names, OwnerNo, PaymentNo, SeatNo};
 pub use operation::{
     Answer, Call, ClaimNo, Details, OPEN, Operation, RecordNo, SeatRow, StateNo, Told, When,

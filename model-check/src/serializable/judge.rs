@@ -152,6 +152,11 @@ pub(crate) fn read<R: RuleSet>(view: &View, answer: &Answered) -> Result<(), Pro
             Rule::TimeDoesNotFall,
             "its time is before the record that it carries",
         )?;
+        ensure::<R>(
+            record.version <= answer.version,
+            Rule::RecordAsDecided,
+            "it carries a record that was made on a later version than it stands on",
+        )?;
     }
     let fits = match (call, told) {
         (Call::Hold { owner, .. }, Told::AlreadyHeld { hold_id, expires }) => {
@@ -273,3 +278,7 @@ pub(crate) fn record_of(answer: &Answered) -> Option<RecordNo> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -3,7 +3,7 @@
 use soldonce::{HoldId, RefundReason, Timestamp, Version};
 
 use super::judge::{Answered, View};
-use crate::history::{Call, ClaimNo, OwnerNo, SeatRow, StateNo, Told};
+use crate::history::{Call, ClaimNo, OwnerNo, RecordNo, SeatRow, StateNo, Told};
 
 /// When a hold ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,14 +207,14 @@ impl Loose {
                     }
                     _ => record.claim != *claim,
                 };
-                (decision_fits && record.decided_at <= answer.at).then_some(())?;
+                (decision_fits && carries(answer, record)).then_some(())?;
             }
             (Call::ReadSeat(seat), Told::Seat(Some(row))) => {
                 (row.seat == *seat && row.version == self.version).then_some(())?;
                 self.explains_row(row)?;
             }
             (Call::ReadPayment(_), Told::Payment(Some(record))) => {
-                (record.decided_at <= answer.at).then_some(())?;
+                carries(answer, record).then_some(())?;
             }
             _ => return None,
         }
@@ -302,4 +302,9 @@ impl Loose {
         }
         self.is_possible().map(drop)
     }
+}
+
+/// May this answer carry this record, made no later than it?
+fn carries(answer: &Answered, record: &RecordNo) -> bool {
+    record.decided_at <= answer.at && record.version <= answer.version
 }
