@@ -46,11 +46,13 @@ pub struct Args {
     #[arg(long, value_name = "EXPONENT", value_parser = parse_exponent, help_heading = "Workload")]
     pub zipf: Option<f64>,
 
-    /// What buyers do with a hold, as weights: pay (in time), late, double (two payments), lapse,
-    /// release, stranger (pays in another's name), reused (a payment id of another payment), forged
-    /// (a hold never given), nowhere (a seat that is not there). What is not named keeps its weight
-    /// [default: pay=70,late=6,double=2,lapse=6,release=10,stranger=2,reused=2,forged=1,nowhere=1;
-    /// churn: late=20,lapse=25,release=50,stranger=2,reused=1,forged=1,nowhere=1]
+    /// What buyers do with a hold, as weights: pay (in time), late (pay after its end), double (two
+    /// payments), lapse, release, quit (release after its end), stranger (release and pay in another's
+    /// name), renamed (pay, and the same payment comes again in another's name), reused (pay under the
+    /// id of an earlier payment), forged (for a hold never given), nowhere (for a seat that is not
+    /// there). What is not named keeps its weight [default: pay=70,late=6,double=2,lapse=5,release=8,
+    /// quit=3,stranger=2,renamed=1,reused=1,forged=1,nowhere=1; churn: late=20,lapse=20,release=45,
+    /// quit=10,stranger=2,reused=1,forged=1,nowhere=1]
     #[arg(long, value_name = "PLAN=WEIGHT,...", help_heading = "Workload")]
     pub mix: Option<String>,
 
@@ -84,7 +86,12 @@ pub struct Args {
     #[arg(long, value_name = "PER_SECOND", value_parser = parse_rate, help_heading = "Load")]
     pub rate: Option<f64>,
 
-    /// How long the measured part lasts [default: 10s]
+    /// Open loop at rising rates, to find the knee: the highest rate at which every limit is kept,
+    /// every call is started, and 99 in a hundred on time. Ends at the first rate that is not kept
+    #[arg(long, value_name = "FROM:TO:STEP", value_parser = parse_ramp, conflicts_with_all = ["rate", "ops"], help_heading = "Load")]
+    pub ramp: Option<Ramp>,
+
+    /// How long the measured part lasts [default: 10s; with --ramp: 5s a rate]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "ops", help_heading = "Load")]
     pub duration: Option<Duration>,
 
@@ -96,13 +103,32 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration, help_heading = "Load")]
     pub warmup: Duration,
 
+    /// Which store: sqlite, or mutant:ID, one that is broken on purpose (see model-check), which has a
+    /// pool of its own
+    #[arg(
+        long,
+        value_name = "STORE",
+        default_value = "sqlite",
+        help_heading = "Store"
+    )]
+    pub store: String,
+
     /// The database file; it is kept. Without it, a fresh file in a temporary folder, removed at the end
     #[arg(long, value_name = "PATH", help_heading = "Store")]
     pub database: Option<PathBuf>,
 
-    /// Go on with a database that holds seats already; without it, such a file is refused
+    /// Add the seats to a database that holds others already; without it, such a file is refused
     #[arg(long, requires = "database", help_heading = "Store")]
     pub reuse: bool,
+
+    /// How writes are committed: queue (callers line up, and one commit serves all that wait) or pool
+    /// (each call is a transaction of its own)
+    #[arg(long, value_enum, default_value_t = Engine::Queue, help_heading = "Store")]
+    pub engine: Engine,
+
+    /// The most calls that the queue commits at once [default: 128]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Store")]
+    pub batch: Option<u32>,
 
     /// How many connections the pool holds
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Store")]
@@ -127,6 +153,11 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Result")]
     pub format: Format,
 
+    /// Keep the whole history, every call and its answer, in this file, for model-check; that takes
+    /// memory, 64 bytes a call and its names, until the end
+    #[arg(long, value_name = "FILE", help_heading = "Result")]
+    pub history: Option<PathBuf>,
+
     /// The folder of the evidence file [default: evidence/runs of the workspace]
     #[arg(long, value_name = "FOLDER", help_heading = "Result")]
     pub evidence: Option<PathBuf>,
@@ -134,6 +165,35 @@ pub struct Args {
     /// Write no evidence file
     #[arg(long, conflicts_with = "evidence", help_heading = "Result")]
     pub no_evidence: bool,
+}
+
+/// Rising rates, in calls a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ramp {
+    /// The first.
+    pub from: f64,
+    /// None is above this.
+    pub to: f64,
+    /// From one to the next.
+    pub step: f64,
+}
+
+impl Ramp {
+    /// All of them, rising.
+    pub fn rates(self) -> impl Iterator<Item = f64> {
+        (0_u32..)
+            .map(move |number| self.from + f64::from(number) * self.step)
+            .take_while(move |rate| *rate <= self.to)
+    }
+}
+
+/// How the store commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Engine {
+    /// Callers line up, and one commit serves all that wait.
+    Queue,
+    /// Each call is a transaction of its own, on a pooled connection.
+    Pool,
 }
 
 /// What is printed at the end.
@@ -150,6 +210,23 @@ fn parse_rate(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|rate| (0.01..=10_000_000.0).contains(rate))
         .ok_or_else(|| "it is not a number from 0.01 to 10000000".to_owned())
+}
+
+fn parse_ramp(text: &str) -> Result<Ramp, String> {
+    let parts: Vec<_> = text.split(':').collect();
+    let [from, to, step] = parts[..] else {
+        return Err("it is not of the form FROM:TO:STEP".to_owned());
+    };
+    let ramp = Ramp {
+        from: parse_rate(from)?,
+        to: parse_rate(to)?,
+        step: parse_rate(step)?,
+    };
+    match ramp.rates().take(1_001).count() {
+        0 => Err("it ends before it begins".to_owned()),
+        1_001 => Err("it has more than 1000 steps".to_owned()),
+        _ => Ok(ramp),
+    }
 }
 
 fn parse_exponent(text: &str) -> Result<f64, String> {

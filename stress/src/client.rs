@@ -8,24 +8,30 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use model_check::history::Client as Recorder;
 use soldonce::{
     Command, ConfirmOutcome, Decision, HoldDuration, HoldId, HoldOutcome, HoldRefusal, HoldRequest,
     Outcome, Recovery, SeatStore, StoreError,
 };
 
-use crate::answer::{Ending, Operation};
+use crate::answer::Ending;
+use crate::call::{Call, Due};
 use crate::clock::RunClock;
 use crate::hot::HotSeats;
-use crate::measure::{Buffer, Sample};
+use crate::meter::{Buffer, Sample};
 use crate::mix::Plan;
 use crate::names::{Answered, BuyerKey, ClaimKey, Names, PaymentKey};
 use crate::pace::{Pace, Slot};
+use crate::run::in_words;
+use crate::touched::Touched;
 use crate::workload::{Intent, Intents, Target};
 
 /// The pause before a call is repeated: it doubles from the first to the last of these, in nanoseconds.
 const PAUSE_NS: [u64; 2] = [1_000_000, 64_000_000];
 /// How long a client goes on after the end to settle payments that got no answer, in nanoseconds.
 const SETTLE_NS: u64 = 10_000_000_000;
+/// How many buyers a client plays before the first one comes again.
+const BUYERS: u64 = 4_096;
 /// Added to a hold id, it makes one that is never given in a run.
 const NEVER_GIVEN: i64 = 1 << 40;
 
@@ -40,6 +46,8 @@ pub struct Shared<'run> {
     pub hot: &'run HotSeats,
     /// The time.
     pub clock: &'run RunClock,
+    /// Which seats were asked for.
+    pub touched: &'run Touched,
     /// The length of a hold.
     pub ttl: HoldDuration,
     /// Set when the run is to end early.
@@ -57,64 +65,22 @@ pub struct Home {
     pub errors: Vec<(Ending, String)>,
 }
 
-/// A call that a client makes, now or later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Call {
-    Hold {
-        intent: Intent,
-        seat: u32,
-        hot: bool,
-        again: bool,
-    },
-    Release {
-        claim: ClaimKey,
-        twice: bool,
-    },
-    Pay {
-        payment: PaymentKey,
-        claim: ClaimKey,
-        twice: bool,
-        double: bool,
-    },
-}
-
-impl Call {
-    const fn operation(&self) -> Operation {
-        match self {
-            Self::Hold { .. } => Operation::Hold,
-            Self::Release { .. } => Operation::Release,
-            Self::Pay { .. } => Operation::Confirm,
-        }
-    }
-}
-
-/// A call that is due at some time. Of two that are due together, the one put off first comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Due {
-    at_ns: u64,
-    order: u64,
-    tries: u32,
-    call: Call,
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at_ns, self.order).cmp(&(other.at_ns, other.order))
-    }
-}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
+/// What each client has for itself.
+pub struct Own<'run> {
+    /// Its number in the whole run, from 0.
+    pub number: u32,
+    /// What its buyers intend.
+    pub intents: Intents,
+    /// Where its samples go.
+    pub buffer: Buffer<'run>,
+    /// Where its part of the history goes.
+    pub recorder: Recorder,
 }
 
 /// One client of a run.
 pub struct Client<'run> {
-    number: u32,
     shared: Shared<'run>,
-    intents: Intents,
-    buffer: Buffer<'run>,
+    own: Own<'run>,
     due: BinaryHeap<Reverse<Due>>,
     order: u64,
     last_payment: Option<PaymentKey>,
@@ -122,13 +88,11 @@ pub struct Client<'run> {
 }
 
 impl<'run> Client<'run> {
-    /// A client with its number, its intents and its place for samples.
-    pub fn new(number: u32, shared: Shared<'run>, intents: Intents, buffer: Buffer<'run>) -> Self {
+    /// A client that has not called yet.
+    pub fn new(shared: Shared<'run>, own: Own<'run>) -> Self {
         Self {
-            number,
             shared,
-            intents,
-            buffer,
+            own,
             due: BinaryHeap::new(),
             order: 0,
             last_payment: None,
@@ -138,7 +102,9 @@ impl<'run> Client<'run> {
 
     /// Makes calls at the pace that is given, until it ends; then settles what must not stay open.
     pub fn run(mut self, mut pace: Pace) -> Home {
-        while let Some(slot) = pace.next(self.shared.clock, self.shared.stop) {
+        while let Some(slot) = pace.next(self.shared.clock, self.shared.stop, || {
+            self.own.recorder.hand_over();
+        }) {
             let (call, tries) = self.next_call();
             self.make(call, tries, slot);
         }
@@ -155,7 +121,7 @@ impl<'run> Client<'run> {
             self.due.pop();
             return (due.call, due.tries);
         }
-        let intent = self.intents.next().expect("intents never end");
+        let intent = self.own.intents.next().expect("intents never end");
         let (seat, hot) = match intent.target {
             Target::Hot(place) => (self.shared.hot.seat(place), true),
             Target::Seat(seat) => (seat, false),
@@ -173,18 +139,21 @@ impl<'run> Client<'run> {
     fn make(&mut self, call: Call, tries: u32, slot: Slot) {
         let command = self.command(&call);
         let operation = call.operation();
-        self.buffer.attempt(operation, slot.measured);
+        self.own.buffer.attempt(operation, slot.measured);
         if tries > 0 {
-            self.buffer.retry();
+            self.own.buffer.retry();
         }
-        if slot.measured && matches!(call, Call::Hold { hot: true, .. }) {
-            self.buffer.hot_hold();
+        if let Call::Hold { seat, hot, .. } = call {
+            self.shared.touched.add(seat);
+            if slot.measured && hot {
+                self.own.buffer.hot_hold();
+            }
         }
-        let started_ns = self.shared.clock.now_ns();
+        let started_ns = self.own.recorder.invoke(&command).instant();
         let answer = self.shared.store.execute(&command);
-        let ended_ns = self.shared.clock.now_ns();
+        let ended_ns = self.own.recorder.complete(&answer);
         let ending = Ending::of(operation, &answer);
-        self.buffer.answered(Sample {
+        self.own.buffer.answered(Sample {
             ending,
             measured: slot.measured,
             intended_ns: slot.intended_ns.unwrap_or(started_ns),
@@ -213,10 +182,12 @@ impl<'run> Client<'run> {
         }
     }
 
+    /// The buyer behind an intent. Buyers come again, so that a long run does not name ever more of
+    /// them; until then, what they did before is long over.
     const fn buyer(&self, number: u64) -> BuyerKey {
         BuyerKey {
-            client: self.number,
-            number,
+            client: self.own.number,
+            number: number % BUYERS,
         }
     }
 
@@ -250,7 +221,9 @@ impl<'run> Client<'run> {
                         hot,
                         again: true,
                     };
-                    self.put_off(again, 0, now_ns);
+                    // While they still hold it, unless they are late anyway.
+                    let half_ns = intent.wait_us.saturating_mul(500);
+                    self.put_off(again, 0, now_ns.saturating_add(half_ns));
                 }
             }
             (Call::Hold { seat, .. }, Outcome::Hold(HoldOutcome::Refused(HoldRefusal::Sold))) => {
@@ -272,6 +245,7 @@ impl<'run> Client<'run> {
                     claim,
                     twice,
                     double,
+                    renamed,
                 },
                 Outcome::Confirm(outcome),
             ) => {
@@ -282,8 +256,23 @@ impl<'run> Client<'run> {
                         claim,
                         twice: false,
                         double: false,
+                        renamed: false,
                     };
                     self.put_off(again, 0, now_ns);
+                }
+                if renamed {
+                    let claim = ClaimKey {
+                        owner: stranger_to(claim.owner),
+                        ..claim
+                    };
+                    let renamed = Call::Pay {
+                        payment,
+                        claim,
+                        twice: false,
+                        double: false,
+                        renamed: false,
+                    };
+                    self.put_off(renamed, 0, now_ns);
                 }
                 if double {
                     let second = Call::Pay {
@@ -294,6 +283,7 @@ impl<'run> Client<'run> {
                         claim,
                         twice: false,
                         double: false,
+                        renamed: false,
                     };
                     self.put_off(second, 0, now_ns);
                 }
@@ -311,7 +301,10 @@ impl<'run> Client<'run> {
             hold_id,
         };
         let payment = PaymentKey {
-            buyer: owner,
+            buyer: BuyerKey {
+                number: intent.number,
+                ..owner
+            },
             second: false,
         };
         let pay = |payment, claim| Call::Pay {
@@ -319,20 +312,26 @@ impl<'run> Client<'run> {
             claim,
             twice: intent.repeat_next,
             double: intent.plan == Plan::Double,
+            renamed: intent.plan == Plan::Renamed,
         };
         let call = match intent.plan {
             Plan::Lapse => return,
-            Plan::Release => Call::Release {
+            Plan::Release | Plan::Quit => Call::Release {
                 claim: own,
                 twice: intent.repeat_next,
             },
-            Plan::Pay | Plan::Late | Plan::Double => pay(payment, own),
+            Plan::Pay | Plan::Late | Plan::Double | Plan::Renamed => pay(payment, own),
             Plan::Stranger => {
-                let owner = BuyerKey {
-                    client: self.number + 1,
-                    ..owner
+                let claim = ClaimKey {
+                    owner: stranger_to(owner),
+                    ..own
                 };
-                pay(payment, ClaimKey { owner, ..own })
+                let release = Call::Release {
+                    claim,
+                    twice: false,
+                };
+                self.put_off(release, 0, now_ns);
+                pay(payment, claim)
             }
             Plan::Reused => pay(self.last_payment.unwrap_or(payment), own),
             Plan::Forged => {
@@ -392,36 +391,29 @@ impl<'run> Client<'run> {
     fn settle(&mut self) {
         let clock = self.shared.clock;
         let deadline = clock.now_ns().saturating_add(SETTLE_NS);
-        self.due.retain(|Reverse(due)| is_open_payment(due));
+        self.due.retain(|Reverse(due)| due.is_open_payment());
         while let Some(Reverse(due)) = self.due.pop() {
             if due.at_ns > deadline || !clock.sleep_until(due.at_ns, || false) {
                 self.home.unsettled += 1;
                 continue;
             }
+            self.own.recorder.hand_over();
             let slot = Slot {
                 intended_ns: None,
                 measured: false,
             };
             self.make(due.call, due.tries, slot);
-            self.due.retain(|Reverse(due)| is_open_payment(due));
+            self.due.retain(|Reverse(due)| due.is_open_payment());
         }
     }
 }
 
-fn is_open_payment(due: &Due) -> bool {
-    due.tries > 0 && matches!(due.call, Call::Pay { .. })
-}
-
-/// An error with its causes, in one line.
-fn in_words(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        words.push_str(": ");
-        words.push_str(&inner.to_string());
-        cause = inner.source();
+/// A buyer who is certainly not this one.
+const fn stranger_to(buyer: BuyerKey) -> BuyerKey {
+    BuyerKey {
+        client: buyer.client + 1,
+        ..buyer
     }
-    words
 }
 
 /// Asks whether the run is to end early.

@@ -1,11 +1,14 @@
 //! The settings of a run, checked together.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use soldonce::HoldDuration;
+use model_check::store_choice::{self, Subject};
+use soldonce::{Commit, HoldDuration};
 
-use crate::args::{Args, Format};
+use crate::args::{Args, Engine, Format, Ramp};
 use crate::mix::Mix;
 use crate::threshold::Threshold;
 use crate::workload::{Choice, Shape, Workload};
@@ -20,6 +23,38 @@ pub enum Arrival {
         /// Calls a second.
         rate: f64,
     },
+}
+
+/// The store under load.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Under {
+    /// The real one, on SQLite, which commits so.
+    Real(Commit),
+    /// Another one.
+    Other(OtherStore),
+}
+
+/// A store that is not the real one. Two of the same name are the same.
+#[derive(Clone)]
+pub struct OtherStore(pub Arc<dyn Subject>);
+
+impl OtherStore {
+    /// Its name.
+    pub fn name(&self) -> String {
+        self.0.name()
+    }
+}
+
+impl fmt::Debug for OtherStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl PartialEq for OtherStore {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
 }
 
 /// When the measured part ends.
@@ -69,10 +104,14 @@ pub struct Config {
     pub clients: u32,
     /// How the load arrives.
     pub arrival: Arrival,
+    /// Rising rates instead of the one arrival.
+    pub ramp: Option<Ramp>,
     /// When the measured part ends.
     pub until: Until,
     /// The part before it.
     pub warmup: Duration,
+    /// Which store.
+    pub store: Under,
     /// Which database.
     pub place: Place,
     /// How many connections the pool holds.
@@ -83,6 +122,8 @@ pub struct Config {
     pub thresholds: Vec<Threshold>,
     /// What to print.
     pub format: Format,
+    /// Where the history is kept, if it is.
+    pub history: Option<PathBuf>,
     /// Where the evidence goes.
     pub evidence: EvidenceTo,
 }
@@ -134,16 +175,24 @@ impl TryFrom<Args> for Config {
             seed: args.seed,
             clients: args
                 .clients
-                .unwrap_or(if args.rate.is_some() { 64 } else { 8 }),
-            arrival: match args.rate {
+                .unwrap_or(if args.rate.is_some() || args.ramp.is_some() {
+                    64
+                } else {
+                    8
+                }),
+            arrival: match args.rate.or(args.ramp.map(|ramp| ramp.from)) {
                 Some(rate) => Arrival::Open { rate },
                 None => Arrival::Closed,
             },
             until: match args.ops {
                 Some(calls) => Until::Calls(calls),
-                None => Until::Elapsed(args.duration.unwrap_or(Duration::from_secs(10))),
+                None => Until::Elapsed(args.duration.unwrap_or(Duration::from_secs(
+                    if args.ramp.is_some() { 5 } else { 10 },
+                ))),
             },
+            ramp: args.ramp,
             warmup: args.warmup,
+            store: store(&args)?,
             place: match args.database {
                 Some(path) => Place::File {
                     path,
@@ -155,12 +204,34 @@ impl TryFrom<Args> for Config {
             busy_timeout: args.busy_timeout,
             thresholds: args.thresholds,
             format: args.format,
+            history: args.history,
             evidence: match args.evidence {
                 Some(folder) => EvidenceTo::Folder(folder),
                 None if args.no_evidence => EvidenceTo::Nowhere,
                 None => EvidenceTo::Workspace,
             },
         })
+    }
+}
+
+/// The store that a name stands for.
+fn store(args: &Args) -> Result<Under, String> {
+    let name = args.store.as_str();
+    let commit = match (args.engine, args.batch) {
+        (Engine::Queue, None) => Commit::default(),
+        (Engine::Queue, Some(most)) => Commit::Queue { most },
+        (Engine::Pool, None) => Commit::PerCall,
+        (Engine::Pool, Some(_)) => {
+            return Err("--batch: only --engine queue has batches".to_owned());
+        }
+    };
+    let choice: store_choice::Choice = name
+        .parse()
+        .map_err(|unknown| format!("--store: {unknown}"))?;
+    match (name, choice.path) {
+        ("sqlite", _) => Ok(Under::Real(commit)),
+        (_, Some(_)) => Err("--store: give the path as --database PATH".to_owned()),
+        (_, None) => Ok(Under::Other(OtherStore(choice.subject))),
     }
 }
 
@@ -258,6 +329,13 @@ mod tests {
             ("--duration 0s", "zero"),
             ("--duration 5s --ops 7", "cannot be used with"),
             ("--reuse", "--database"),
+            ("--engine pool --batch 5", "only --engine queue"),
+            ("--store oracle", "no store is called"),
+            ("--store sqlite:file", "--database PATH"),
+            ("--ramp 5:1:1", "ends before it begins"),
+            ("--ramp 5:1", "FROM:TO:STEP"),
+            ("--ramp 1:9000:1", "more than 1000 steps"),
+            ("--ramp 1:9:1 --rate 5", "cannot be used with"),
             ("--mix fly=1", "no plan"),
             ("--rate 0", "0.01 to"),
             ("--hot-percent 101", "0 to 100"),

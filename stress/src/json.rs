@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{Ending, Operation};
 use crate::measure::summary;
+use crate::ramp::Step;
 use crate::report::Report;
 
 impl Report<'_> {
@@ -77,6 +78,7 @@ impl Report<'_> {
             "service_time": times(&summary(&figures.all_service())),
             "start_delay": figures.lateness.as_ref().map(|values| times(&summary(values))),
             "answered_by_second": by_second,
+            "ramp": self.steps.iter().map(step).collect::<Vec<_>>(),
             "laws": laws,
             "checks": checks,
             "thresholds": thresholds,
@@ -102,6 +104,18 @@ impl Report<'_> {
             "endings": endings,
         })
     }
+}
+
+fn step(step: &Step) -> Value {
+    json!({
+        "rate": step.rate,
+        "answered_per_second": step.answered_per_second,
+        "unstarted": step.unstarted,
+        "late": step.late,
+        "p50_ns": step.p50_ns,
+        "p99_ns": step.p99_ns,
+        "kept": step.kept,
+    })
 }
 
 /// A distribution: its count and its figures in nanoseconds; those with few samples beyond them are

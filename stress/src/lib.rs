@@ -1,40 +1,47 @@
 //! The contention run that proves itself.
 //!
 //! Many buyers against few seats through pooled connections: as fast as they can, or at a fixed rate
-//! of arrivals. Every call is measured, every answer is counted, and at the end what the buyers were
-//! told is compared with what is stored.
+//! of arrivals. Every call is measured and every answer is checked while the run goes on; at the end
+//! what the buyers were told is compared with what is stored.
 //!
 //! | module | what it answers |
 //! |--|--|
 //! | [`args`], [`config`] | what was asked for? |
 //! | [`workload`], [`mix`] | what do buyers intend? From the seed alone |
 //! | [`pace`], [`client`], [`runner`] | who calls when, and what do they do with an answer? |
-//! | [`measure`], [`answer`] | what came of it, and how long did it take? |
-//! | [`proof`] | does it hold? |
+//! | [`measure`], [`meter`], [`answer`] | what came of it, and how long did it take? |
+//! | [`history`], [`proof`] | does it hold? |
 //! | [`report`], [`json`], [`statement`] | who is told, and how? |
 
 pub mod answer;
 pub mod args;
+mod call;
 pub mod client;
 pub mod clock;
 pub mod config;
+pub mod history;
 pub mod hot;
 pub mod json;
+mod layout;
 pub mod measure;
 pub mod memory;
+pub mod meter;
 pub mod mix;
 pub mod names;
 pub mod pace;
 pub mod progress;
 pub mod proof;
+pub mod ramp;
 pub mod report;
 pub mod runner;
 pub mod statement;
 pub mod store;
+mod table;
 pub mod threshold;
+pub mod touched;
 pub mod units;
 pub mod workload;
 
 mod run;
 
-pub use run::{Finished, RunError, run};
+pub use run::{Finished, RunError, in_words, run};

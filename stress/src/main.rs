@@ -35,7 +35,7 @@ fn main() -> ExitCode {
             ExitCode::from(finished.exit_code())
         }
         Err(error) => {
-            eprintln!("stress: {error}");
+            eprintln!("stress: {}", stress::in_words(&error));
             ExitCode::FAILURE
         }
     }

@@ -17,8 +17,12 @@ pub enum Plan {
     Lapse,
     /// Gives the hold back.
     Release,
-    /// Pays in time, but in somebody else's name.
+    /// Gives the hold back after it has ended.
+    Quit,
+    /// Releases and pays in time, but in somebody else's name.
     Stranger,
+    /// Pays in time, and the same payment comes once more in somebody else's name.
+    Renamed,
     /// Pays in time, but under the id of a payment that was made before.
     Reused,
     /// Pays for a hold that was never given.
@@ -29,13 +33,15 @@ pub enum Plan {
 
 impl Plan {
     /// All plans, in the order of the help text.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Pay,
         Self::Late,
         Self::Double,
         Self::Lapse,
         Self::Release,
+        Self::Quit,
         Self::Stranger,
+        Self::Renamed,
         Self::Reused,
         Self::Forged,
         Self::Nowhere,
@@ -49,7 +55,9 @@ impl Plan {
             Self::Double => "double",
             Self::Lapse => "lapse",
             Self::Release => "release",
+            Self::Quit => "quit",
             Self::Stranger => "stranger",
+            Self::Renamed => "renamed",
             Self::Reused => "reused",
             Self::Forged => "forged",
             Self::Nowhere => "nowhere",
@@ -58,7 +66,7 @@ impl Plan {
 
     /// Whether the buyer acts only after the hold has ended.
     pub const fn waits_for_the_end(self) -> bool {
-        matches!(self, Self::Late)
+        matches!(self, Self::Late | Self::Quit)
     }
 }
 
@@ -76,8 +84,8 @@ impl Mix {
     /// The documented default of a workload.
     pub const fn default_of(shape: Shape) -> Self {
         match shape {
-            Shape::Rush | Shape::Uniform | Shape::Zipf => Self([70, 6, 2, 6, 10, 2, 2, 1, 1]),
-            Shape::Churn => Self([0, 20, 0, 25, 50, 2, 1, 1, 1]),
+            Shape::Rush | Shape::Uniform | Shape::Zipf => Self([70, 6, 2, 5, 8, 3, 2, 1, 1, 1, 1]),
+            Shape::Churn => Self([0, 20, 0, 20, 45, 10, 2, 0, 1, 1, 1]),
         }
     }
 
@@ -155,7 +163,7 @@ mod tests {
             .expect("valid");
         assert_eq!(
             mix.to_string(),
-            "pay=5,double=2,lapse=6,release=10,stranger=2,reused=2,forged=1,nowhere=1"
+            "pay=5,double=2,lapse=5,release=8,quit=3,stranger=2,renamed=1,reused=1,forged=1,nowhere=1"
         );
     }
 

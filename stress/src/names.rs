@@ -13,17 +13,18 @@ pub struct Names {
     tag: String,
 }
 
-/// A buyer: the client that plays them, and which of its buyers they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A buyer: the client that plays them, and which of its buyers they are. Payments are named after
+/// the intent behind them, which has a number of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuyerKey {
     /// The client.
     pub client: u32,
-    /// The number of the intent, from 0.
+    /// The number, from 0.
     pub number: u64,
 }
 
 /// A payment of a buyer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PaymentKey {
     /// Who pays.
     pub buyer: BuyerKey,
@@ -35,7 +36,7 @@ pub struct PaymentKey {
 pub type SeatNumber = Option<u32>;
 
 /// A claim, short.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClaimKey {
     /// The seat.
     pub seat: SeatNumber,
@@ -57,15 +58,13 @@ pub struct Answered {
 }
 
 impl Names {
-    /// Names for so many seats. Buyers and payments of two runs on one database differ by the tag.
+    /// Names for so many seats. Those of two runs on one database differ by the tag.
     pub fn new(seats: u32, tag: impl Into<String>) -> Self {
+        let tag = tag.into();
         let seats = (0..seats)
-            .map(|number| SeatId::new(format!("s{number:05}")).expect("a short name"))
+            .map(|number| SeatId::new(format!("s{tag}{number:05}")).expect("a short name"))
             .collect();
-        Self {
-            seats,
-            tag: tag.into(),
-        }
+        Self { seats, tag }
     }
 
     /// All seats, by number.
@@ -136,7 +135,9 @@ mod tests {
         assert_eq!(names.owner(buyer).as_str(), "b3-17");
         assert_eq!(payment(false).as_str(), "p3-17");
         assert_eq!(payment(true).as_str(), "p3-17-2");
-        assert_eq!(Names::new(1, "x.").owner(buyer).as_str(), "bx.3-17");
+        let tagged = Names::new(1, "x.");
+        assert_eq!(tagged.owner(buyer).as_str(), "bx.3-17");
+        assert_eq!(tagged.seat(Some(0)).as_str(), "sx.00000");
         assert!(!names.seats().contains(&names.seat(None)));
     }
 }

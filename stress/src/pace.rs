@@ -7,6 +7,12 @@ use crate::clock::RunClock;
 use crate::config::{Arrival, Until};
 use crate::units::nanos;
 
+/// A call that starts within this after it was due is on time, in nanoseconds: timers and schedulers
+/// are not finer.
+pub const ON_TIME_NS: u64 = 10_000_000;
+/// A wait that is worth doing something before it, in nanoseconds.
+const LONG_WAIT_NS: u64 = 5_000_000;
+
 /// The times of a run, in nanoseconds since its start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Schedule {
@@ -120,8 +126,14 @@ impl Pace {
         }
     }
 
-    /// Waits for the moment of the next call; `None` when there is none any more.
-    pub fn next(&mut self, clock: &RunClock, stop: &AtomicBool) -> Option<Slot> {
+    /// Waits for the moment of the next call; `None` when there is none any more. Before a wait of
+    /// more than a few milliseconds, `before_a_wait` is called.
+    pub fn next(
+        &mut self,
+        clock: &RunClock,
+        stop: &AtomicBool,
+        before_a_wait: impl FnOnce(),
+    ) -> Option<Slot> {
         let schedule = self.schedule;
         if self.measured >= self.quota() {
             return None;
@@ -141,6 +153,9 @@ impl Pace {
                     return None;
                 }
                 self.number += 1;
+                if due_ns > clock.now_ns().saturating_add(LONG_WAIT_NS) {
+                    before_a_wait();
+                }
                 if !clock.sleep_until(due_ns, || stopped(stop)) {
                     return None;
                 }
@@ -148,7 +163,9 @@ impl Pace {
             }
         };
         let now = clock.now_ns();
-        if schedule.end_ns.is_some_and(|end| now >= end) {
+        // What was due before the end may still start on time after it.
+        let grace_ns = if intended_ns.is_some() { ON_TIME_NS } else { 0 };
+        if schedule.end_ns.is_some_and(|end| now >= end + grace_ns) {
             return None;
         }
         let measured = intended_ns.unwrap_or(now) >= schedule.measured_from_ns;
@@ -181,7 +198,7 @@ mod tests {
     fn slots(schedule: Schedule, client: u32) -> Vec<Slot> {
         let (clock, stop) = (RunClock::start(), AtomicBool::new(false));
         let mut pace = Pace::new(schedule, client);
-        std::iter::from_fn(|| pace.next(&clock, &stop)).collect()
+        std::iter::from_fn(|| pace.next(&clock, &stop, || ())).collect()
     }
 
     #[test]
@@ -200,9 +217,9 @@ mod tests {
         );
         let (clock, stop) = (RunClock::start(), AtomicBool::new(false));
         let mut pace = Pace::new(schedule, 1);
-        let first = pace.next(&clock, &stop).expect("due");
+        let first = pace.next(&clock, &stop, || ()).expect("due");
         std::thread::sleep(Duration::from_millis(10));
-        let second = pace.next(&clock, &stop).expect("due");
+        let second = pace.next(&clock, &stop, || ()).expect("due");
         assert_eq!(first.intended_ns, Some(1_000_000));
         assert_eq!(second.intended_ns, Some(3_000_000));
         assert_eq!(schedule.due_before(u64::MAX), Some(60_000));
@@ -235,6 +252,6 @@ mod tests {
             1,
         );
         let (clock, stop) = (RunClock::start(), AtomicBool::new(true));
-        assert_eq!(Pace::new(schedule, 0).next(&clock, &stop), None);
+        assert_eq!(Pace::new(schedule, 0).next(&clock, &stop, || ()), None);
     }
 }

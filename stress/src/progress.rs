@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::answer::Ending;
 use crate::hot::HotSeats;
-use crate::measure::Meter;
+use crate::meter::Meter;
 use crate::pace::Schedule;
 use crate::units::{nanos, short_rate, thousands};
 

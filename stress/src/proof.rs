@@ -143,7 +143,7 @@ pub fn unmeasured(operation: Operation) -> String {
     format!("{}_unmeasured", operation.name())
 }
 
-/// Checks what a load left behind.
+/// Checks what a load left behind in the store.
 pub fn check(load: &Load, names: &Names, before: &Snapshot, after: &Snapshot) -> Proof {
     let stored = [Stored::of(before), Stored::of(after)];
     let mut laws = calls_are_conserved(&load.figures);
@@ -319,6 +319,42 @@ fn unsettled(load: &Load, stored: &[Stored; 2]) -> Check {
 }
 
 impl Proof {
+    /// What is left to say when what is stored can not even be read, because it is nonsense.
+    pub fn of_nonsense(load: &Load, before: &Snapshot, problem: String) -> Self {
+        let check = Check {
+            name: "stored",
+            what: "what is stored can be read",
+            unit: "reads",
+            cases: 1,
+            violations: 1,
+            undecided: 0,
+            notes: vec![problem],
+        };
+        Self {
+            laws: calls_are_conserved(&load.figures),
+            checks: vec![check, no_broken_answer(load)],
+            stored: [Stored::of(before), Stored::default()],
+        }
+    }
+
+    /// Adds the verdict on the history, and the law that every call and every read is in it.
+    pub fn add_history(&mut self, check: Check, recorded: u64, reads: u64) {
+        let mut right: Vec<_> = self
+            .laws
+            .iter()
+            .filter(|law| law.name.starts_with("calls_"))
+            .flat_map(|law| law.right.clone())
+            .collect();
+        right.push(count("final_reads", reads));
+        self.laws.push(Law {
+            name: "history_calls".to_owned(),
+            what: "every call, and every read at the end, is in the history",
+            left: vec![count("history_calls", recorded)],
+            right,
+        });
+        self.checks.push(check);
+    }
+
     /// What the run comes to.
     pub fn verdict(&self, interrupted: bool, thresholds: &[Judged]) -> Verdict {
         let violated = self.laws.iter().any(|law| !law.holds())

@@ -2,31 +2,23 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
-use evidence::{Statistic, Summary, Verdict};
+use evidence::Verdict;
+use soldonce::Commit;
 
 use crate::answer::{Ending, Operation};
-use crate::config::{Arrival, Config, Place, Until};
-use crate::measure::{Figures, summary};
+use crate::config::{Arrival, Config, Place, Under, Until};
+use crate::layout::{WIDTH, cut, line, plural, wrapped};
+use crate::pace::ON_TIME_NS;
 use crate::proof::{Law, Proof};
+use crate::ramp::Step;
 use crate::runner::Load;
 use crate::store::Opened;
+use crate::table::sparkline;
 use crate::threshold::Judged;
-use crate::units::{short_rate, short_time, thousands, typed};
+use crate::units::{nanos, short_rate, short_time, thousands, typed};
 use crate::workload::Choice;
-
-/// The width that nothing goes beyond.
-pub const WIDTH: usize = 80;
-
-/// The figures of the table, in its order.
-const COLUMNS: [(Statistic, &str); 6] = [
-    (Statistic::P50, "p50"),
-    (Statistic::P90, "p90"),
-    (Statistic::P99, "p99"),
-    (Statistic::P999, "p99.9"),
-    (Statistic::P9999, "p99.99"),
-    (Statistic::Max, "max"),
-];
 
 /// Everything that a report is made from.
 pub struct Report<'run> {
@@ -38,6 +30,10 @@ pub struct Report<'run> {
     pub load: &'run Load,
     /// What was checked.
     pub proof: &'run Proof,
+    /// The steps of a ramp.
+    pub steps: &'run [Step],
+    /// How long the proof took, after the load.
+    pub proof_took: Duration,
     /// How the limits came out.
     pub judged: &'run [Judged],
     /// What it all comes to.
@@ -51,6 +47,10 @@ impl Report<'_> {
     pub fn text(&self) -> String {
         let mut out = self.head();
         out.push('\n');
+        if !self.steps.is_empty() {
+            out.push_str(&self.ramp());
+            out.push('\n');
+        }
         out.push_str(&self.table());
         out.push('\n');
         out.push_str(&self.figures());
@@ -71,6 +71,7 @@ impl Report<'_> {
             Choice::Zipf(exponent) => format!("zipf {exponent}"),
         };
         let load = match config.arrival {
+            _ if !self.steps.is_empty() => "open loop, rising".to_owned(),
             Arrival::Closed => "closed loop".to_owned(),
             Arrival::Open { rate } => format!("{}/s, open loop", short_rate(rate)),
         };
@@ -87,17 +88,6 @@ impl Report<'_> {
         let place = match &config.place {
             Place::Temporary => format!("a fresh file on {file_system}"),
             Place::File { .. } => format!("the file that was given, on {file_system}"),
-        };
-        let pragma = |name: &str| {
-            let found = self.opened.settings.pragmas.iter().find(|(n, _)| n == name);
-            found.map_or("?", |(_, value)| value)
-        };
-        let synchronous = match pragma("synchronous") {
-            "0" => "OFF",
-            "1" => "NORMAL",
-            "2" => "FULL",
-            "3" => "EXTRA",
-            other => other,
         };
         let mut out = wrapped(
             &[
@@ -118,14 +108,7 @@ impl Report<'_> {
             ],
             0,
         ));
-        out.push_str(&wrapped(
-            &[
-                format!("SQLite {}", self.opened.settings.sqlite_version),
-                format!("journal {}", pragma("journal_mode")),
-                format!("synchronous {synchronous}"),
-            ],
-            0,
-        ));
+        out.push_str(&wrapped(&self.database(), 0));
         if file_system == "tmpfs" {
             out.push_str(
                 "note: tmpfs is memory, so a sync costs nothing and these figures flatter;\n",
@@ -135,77 +118,36 @@ impl Report<'_> {
         out
     }
 
-    fn table(&self) -> String {
-        let figures = &self.load.figures;
-        let what = if figures.lateness.is_some() {
-            "response time"
-        } else {
-            "time"
+    fn database(&self) -> Vec<String> {
+        let Some(settings) = &self.opened.settings else {
+            let Under::Other(other) = &self.config.store else {
+                return Vec::new();
+            };
+            return vec![format!("the store is {}, broken on purpose", other.name())];
         };
-        let mut out = format!("{:<20}{:>9}{:>8}", what, "count", "per s");
-        for (_, name) in COLUMNS {
-            let _ = write!(out, "{name:>7}");
-        }
-        out.push('\n');
-        let mut thin = false;
-        for operation in Operation::ALL {
-            let of = |ending: &Ending| ending.operation() == operation;
-            let endings: Vec<_> = Ending::all()
-                .filter(of)
-                .filter(|ending| figures.measured.of(*ending) > 0)
-                .collect();
-            let all = figures.merged(|ending| of(&ending));
-            thin |= self.row(&mut out, operation.name(), all.len(), &summary(&all));
-            for ending in endings {
-                let values = figures.merged(|other| other == ending);
-                let name = if ending.is_error() {
-                    format!("  error: {}", ending.shown())
-                } else {
-                    format!("  {}", ending.shown())
-                };
-                thin |= self.row(&mut out, &name, values.len(), &summary(&values));
-            }
-        }
-        if let Some(lateness) = &figures.lateness {
-            let service = figures.all_service();
-            thin |= self.row(&mut out, "service time", service.len(), &summary(&service));
-            thin |= self.row(&mut out, "start delay", lateness.len(), &summary(lateness));
-        }
-        if thin {
-            out.push_str("~ fewer than ten calls were slower, so another run may well differ\n");
-        }
-        out
+        let pragma = |name: &str| {
+            let found = settings.pragmas.iter().find(|(n, _)| n == name);
+            found.map_or("?", |(_, value)| value)
+        };
+        let synchronous = match pragma("synchronous") {
+            "0" => "OFF",
+            "1" => "NORMAL",
+            "2" => "FULL",
+            "3" => "EXTRA",
+            other => other,
+        };
+        let engine = match self.config.store {
+            Under::Real(Commit::Queue { most }) => format!("commit queue of up to {most}"),
+            Under::Real(Commit::PerCall) => "a commit per call".to_owned(),
+            Under::Other(_) => String::new(),
+        };
+        vec![
+            engine,
+            format!("SQLite {}", settings.sqlite_version),
+            format!("journal {}", pragma("journal_mode")),
+            format!("synchronous {synchronous}"),
+        ]
     }
-
-    /// One row; says whether it has a thin quantile.
-    fn row(&self, out: &mut String, name: &str, count: u64, summary: &Summary) -> bool {
-        let rate = short_rate(self.load.rate_of(count));
-        let _ = write!(out, "{name:<20}{:>9}{rate:>8}", thousands(count));
-        let mut thin = false;
-        for (statistic, _) in COLUMNS {
-            if count == 0 {
-                let _ = write!(out, "{:>7}", "-");
-                continue;
-            }
-            let is_thin = summary.thin.contains(&statistic);
-            thin |= is_thin;
-            if is_thin && summary.get(statistic) >= summary.get(Statistic::Max) {
-                let _ = write!(out, "{:>7}", "~");
-                continue;
-            }
-            let mark = if is_thin { '~' } else { ' ' };
-            #[allow(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a time is a whole number of nanoseconds"
-            )]
-            let time = short_time(summary.get(statistic) as u64);
-            let _ = write!(out, "{mark}{time:>6}");
-        }
-        out.push('\n');
-        thin
-    }
-
     fn figures(&self) -> String {
         let (load, figures) = (self.load, &self.load.figures);
         let measured = &figures.measured;
@@ -304,10 +246,8 @@ impl Report<'_> {
         }
         #[allow(clippy::cast_precision_loss, reason = "three digits of it are shown")]
         let share = self.load.figures.hot_holds as f64 * 100.0 / holds as f64;
-        format!(
-            "{share:.1} % of holds for {} hot seats",
-            thousands(self.load.hot_moves + self.hot_places())
-        )
+        let hot = self.load.hot_moves + self.hot_places();
+        format!("{share:.1} % of holds for {}", plural(hot, "hot seat"))
     }
 
     fn hot_places(&self) -> u64 {
@@ -318,15 +258,24 @@ impl Report<'_> {
     }
 
     fn on_time(&self) -> String {
-        let Some(lateness) = &self.load.figures.lateness else {
+        let Some(late) = self.load.later_than(ON_TIME_NS) else {
             return String::new();
         };
-        let late = lateness.len() - lateness.count_between(0, ON_TIME_NS);
-        format!("{} later than {}", thousands(late), short_time(ON_TIME_NS))
+        let verdict = if self.load.kept_up() {
+            "kept up"
+        } else {
+            "NOT kept up"
+        };
+        format!(
+            "{} later than {}: {verdict}",
+            thousands(late),
+            short_time(ON_TIME_NS)
+        )
     }
 
     fn proof(&self) -> String {
-        let mut out = String::from("proof\n");
+        let took = short_time(nanos(self.proof_took));
+        let mut out = format!("proof     took {took} after the load\n");
         let (calls, other): (Vec<_>, Vec<_>) = self
             .proof
             .laws
@@ -342,6 +291,7 @@ impl Report<'_> {
                 "sold_seats" => "sold seats = sold payments",
                 "sales" => "sold before + sales answered = sold",
                 "decisions" => "decisions answered = payments recorded",
+                "history_calls" => "calls and reads = the history",
                 name => name,
             };
             out.push_str(&mark(law.holds(), name, &sums(&[law])));
@@ -352,14 +302,20 @@ impl Report<'_> {
                 "audit_change" => "nothing stored before was undone",
                 "acknowledged" => "payments recorded as told (I3)",
                 "answers" => "no call found corrupt data",
+                "history" => "strictly serializable, every answer",
+                "stored" => "what is stored can be read",
                 "unsettled" => "payments without an answer",
                 name => name,
             };
             let mut cases = format!("{} {}", thousands(check.cases), check.unit);
             if check.violations > 0 {
-                let _ = write!(cases, ", {}", plural(check.violations, "violation"));
+                cases = format!("{} of {cases}", thousands(check.violations));
             }
-            out.push_str(&mark(check.violations == 0, name, &cases));
+            if check.undecided > 0 {
+                cases.push_str(", undecided");
+            }
+            let good = check.violations == 0 && check.undecided == 0;
+            out.push_str(&mark(good, name, &cases));
             for note in &check.notes {
                 let _ = writeln!(out, "       {}", cut(note, WIDTH - 7));
             }
@@ -393,15 +349,18 @@ impl Report<'_> {
             .map_or("no evidence was written".to_owned(), |path| {
                 format!("evidence: {}", path.display())
             });
-        format!("{verdict}\n{evidence}\n")
+        let history = self
+            .config
+            .history
+            .as_deref()
+            .map_or(String::new(), |path| {
+                format!("history:  {}\n", path.display())
+            });
+        format!("{verdict}\n{history}{evidence}\n")
     }
 }
-
-/// A call that starts within this after it was due is on time: timers and schedulers are not finer.
-pub const ON_TIME_NS: u64 = 10_000_000;
-
 fn nanos_of(load: &Load) -> u64 {
-    crate::units::nanos(load.measured)
+    nanos(load.measured)
 }
 
 fn sums(laws: &[&Law]) -> String {
@@ -420,78 +379,4 @@ fn sums(laws: &[&Law]) -> String {
 fn mark(good: bool, name: &str, detail: &str) -> String {
     let mark = if good { "ok  " } else { "FAIL" };
     format!("  {mark} {name:<40} {detail}\n")
-}
-
-fn line(out: &mut String, name: &str, parts: &[String]) {
-    let parts: Vec<_> = parts
-        .iter()
-        .filter(|part| !part.is_empty())
-        .cloned()
-        .collect();
-    let text = wrapped(&parts, 10);
-    let _ = writeln!(out, "{name:<10}{}", text.trim_start().trim_end());
-}
-
-/// Parts with a comma between them, in lines that are not too long.
-fn wrapped(parts: &[String], indent: usize) -> String {
-    let margin = " ".repeat(indent);
-    let mut out = margin.clone();
-    let mut column = indent;
-    for (at, part) in parts.iter().enumerate() {
-        let last = at + 1 == parts.len();
-        let length = part.chars().count() + usize::from(!last);
-        if column > indent && column + 1 + length > WIDTH {
-            out.push('\n');
-            out.push_str(&margin);
-            column = indent;
-        } else if column > indent {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(part);
-        if !last {
-            out.push(',');
-        }
-        column += length;
-    }
-    out.push('\n');
-    out
-}
-
-fn plural(count: u64, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", thousands(count))
-}
-
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width - 1).collect();
-    format!("{kept}…")
-}
-
-/// Answered calls by the second as a row of bars, at most thirty; the last, broken second is left out.
-fn sparkline(figures: &Figures) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    const MOST: usize = 30;
-    let seconds: Vec<u64> = figures
-        .by_second
-        .iter()
-        .map(|second| second.iter().map(|count| u64::from(*count)).sum())
-        .collect();
-    let whole = seconds.len().saturating_sub(1);
-    if whole < 3 {
-        return String::new();
-    }
-    let step = whole.div_ceil(MOST);
-    let bunches: Vec<u64> = seconds[..whole]
-        .chunks_exact(step)
-        .map(|bunch| bunch.iter().sum())
-        .collect();
-    let most = bunches.iter().copied().max().unwrap_or(0).max(1);
-    bunches
-        .iter()
-        .map(|count| BARS[usize::try_from(count * 7 / most).unwrap_or(7)])
-        .collect()
 }

@@ -3,16 +3,23 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use evidence::{Builder, Kind, Verdict};
-use soldonce::StoreError;
+use model_check::history::{History, Recorder};
+use soldonce::{SeatId, StoreError};
 
 use crate::args::Format;
 use crate::clock::RunClock;
 use crate::config::{Config, EvidenceTo};
 use crate::progress::Progress;
+use crate::proof::Proof;
 use crate::report::Report;
-use crate::{proof, runner, statement, store};
+use crate::runner::{Context, Load};
+use crate::statement::Parts;
+use crate::store::Opened;
+use crate::touched::Touched;
+use crate::{history, proof, ramp, statement, store};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +37,14 @@ pub enum RunError {
         /// How many seats it holds.
         seats: usize,
     },
+    /// A seat that was added is not there, or is not new.
+    #[error("seat {0} was added, but it is not there as a new seat")]
+    NotAdded(SeatId),
     /// There is no place for a temporary database.
-    #[error("no temporary folder could be made: {0}; give --database PATH")]
+    #[error("no temporary folder could be made; give --database PATH")]
     Temporary(#[source] io::Error),
     /// A client could not be started.
-    #[error("the thread of client {number} could not be started: {source}; use fewer --clients")]
+    #[error("the thread of client {number} could not be started; use fewer --clients")]
     Thread {
         /// Which.
         number: u32,
@@ -44,15 +54,35 @@ pub enum RunError {
     /// No call got an answer.
     #[error("no call got an answer; the first said: {0}")]
     NoAnswer(String),
+    /// The history could not be kept.
+    #[error("the history could not be written to {}: {problem}", .path.display())]
+    History {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
     /// The evidence could not be put together: a fault of this program.
-    #[error("the evidence could not be put together: {0}")]
+    #[error("the evidence could not be put together")]
     Evidence(#[from] evidence::BuildError),
     /// A histogram could not be kept: a fault of this program.
-    #[error("a histogram could not be kept: {0}")]
+    #[error("a histogram could not be kept")]
     Histogram(#[from] evidence::HistogramError),
     /// The evidence could not be written.
-    #[error("the evidence could not be written: {0}")]
+    #[error("the evidence could not be written")]
     Write(#[from] evidence::WriteError),
+}
+
+/// An error with its causes, in one line.
+pub fn in_words(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        words.push_str(": ");
+        words.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    words
 }
 
 /// What a run prints, and what it comes to.
@@ -94,8 +124,19 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     };
     progress.say("opening the database and adding the seats");
     let clock = RunClock::start();
-    let opened = store::open(config, clock)?;
-    let load = runner::run(config, &opened, &clock, stop, &progress)?;
+    let opened = store::open(config, &clock)?;
+    let recorder = history::start(&opened, &clock, config.history.is_some());
+    let touched = Touched::new(config.workload.seats);
+    let (load, steps) = ramp::run(Context {
+        config,
+        opened: &opened,
+        clock: &clock,
+        stop,
+        progress: &progress,
+        recorder: &recorder,
+        touched: &touched,
+    })?;
+    let proof_began = Instant::now();
     let counts = &load.figures.measured;
     if counts.all_attempts() > 0
         && counts.all_attempts() == counts.errors()
@@ -103,15 +144,27 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     {
         return Err(RunError::NoAnswer(words.clone()));
     }
-    let after = opened.store.snapshot()?;
-    let proof = proof::check(&load, &opened.names, &opened.before, &after);
-    drop(after);
+    progress.say("reading everything back, and checking");
+    let (proof, kept) = prove(&opened, &load, recorder, &touched)?;
+    if let Some(path) = &config.history {
+        history::write(&kept, path)?;
+    }
+    progress.clear();
+    let proof_took = proof_began.elapsed();
     let judged: Vec<_> = config
         .thresholds
         .iter()
         .map(|threshold| threshold.judge(&load))
         .collect();
-    let statement = statement::build(builder, config, &opened, &load, &proof, &judged)?;
+    let parts = Parts {
+        config,
+        opened: &opened,
+        load: &load,
+        proof: &proof,
+        judged: &judged,
+        steps: &steps,
+    };
+    let statement = statement::build(builder, &parts)?;
     let verdict = statement.predicate.verdict;
     let evidence = match evidence_folder {
         Some(folder) => Some(statement.write(&folder)?),
@@ -123,6 +176,8 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         opened: &opened,
         load: &load,
         proof: &proof,
+        steps: &steps,
+        proof_took,
         judged: &judged,
         verdict,
         evidence: evidence.as_deref(),
@@ -132,6 +187,37 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         Format::Json => format!("{:#}\n", report.json()),
     };
     Ok(Finished { text, verdict })
+}
+
+/// Reads everything back, ends the history, and checks it all.
+fn prove(
+    opened: &Opened,
+    load: &Load,
+    recorder: Recorder,
+    touched: &Touched,
+) -> Result<(Proof, History), RunError> {
+    let mut payments: Vec<_> = load.answered.iter().map(|told| told.payment).collect();
+    payments.sort_unstable();
+    payments.dedup();
+    let (store, names) = (&*opened.store, &opened.names);
+    let (mut proof, reads) = match store.snapshot() {
+        Ok(after) => {
+            let proof = proof::check(load, names, &opened.before, &after);
+            drop(after);
+            let seats = touched.seats();
+            let reads = history::read_back(store, &recorder, names, &seats, &payments)?;
+            (proof, reads)
+        }
+        Err(error @ StoreError::Corrupt { .. }) => {
+            let problem = error.to_string();
+            (Proof::of_nonsense(load, &opened.before, problem), 0)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let ended = recorder.finish();
+    let calls = ended.report.counts.operations;
+    proof.add_history(history::check(&ended), calls, reads);
+    Ok((proof, ended.history))
 }
 
 /// A path as it is seen from the current folder, where that is shorter.

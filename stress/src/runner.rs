@@ -5,24 +5,56 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use model_check::history::Recorder;
+
 use crate::RunError;
 use crate::answer::Ending;
-use crate::client::{Client, Home, Shared, stopped};
+use crate::client::{Client, Home, Own, Shared, stopped};
 use crate::clock::RunClock;
-use crate::config::Config;
+use crate::config::{Arrival, Config};
 use crate::hot::HotSeats;
-use crate::measure::{Buffer, Figures, Meter, jain_index};
+use crate::measure::{Figures, jain_index};
 use crate::memory;
+use crate::meter::{Buffer, Meter};
 use crate::names::Answered;
-use crate::pace::{Pace, Schedule};
+use crate::pace::{ON_TIME_NS, Pace, Schedule};
 use crate::progress::Progress;
 use crate::store::Opened;
+use crate::touched::Touched;
 use crate::workload::{Choice, Intents};
 
 /// The stack of a client: SQLite needs some tens of kilobytes, and only what is used is taken.
 const STACK_BYTES: usize = 512 * 1024;
 /// How often the run looks at its clients.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// One load of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Stage {
+    /// How it arrives.
+    pub arrival: Arrival,
+    /// The number of its first client in the whole run.
+    pub first_client: u32,
+}
+
+/// What all loads of a run share.
+#[derive(Clone, Copy)]
+pub struct Context<'run> {
+    /// The settings.
+    pub config: &'run Config,
+    /// The store.
+    pub opened: &'run Opened,
+    /// The time.
+    pub clock: &'run RunClock,
+    /// Set when the run is to end early.
+    pub stop: &'run AtomicBool,
+    /// The live line.
+    pub progress: &'run Progress,
+    /// The history.
+    pub recorder: &'run Recorder,
+    /// Which seats were asked for.
+    pub touched: &'run Touched,
+}
 
 /// What a load left behind.
 #[derive(Debug, Clone)]
@@ -54,13 +86,16 @@ pub struct Load {
 ///
 /// # Panics
 /// When a client panics: that is a mistake in the client or in the store.
-pub fn run(
-    config: &Config,
-    opened: &Opened,
-    clock: &RunClock,
-    stop: &AtomicBool,
-    progress: &Progress,
-) -> Result<Load, RunError> {
+pub fn run(context: Context<'_>, stage: Stage) -> Result<Load, RunError> {
+    let Context {
+        config,
+        opened,
+        clock,
+        stop,
+        progress,
+        recorder,
+        touched,
+    } = context;
     let hot = match config.workload.choice {
         Choice::Hot { seats, .. } => HotSeats::new(seats, config.workload.seats),
         Choice::Zipf(_) => HotSeats::new(0, config.workload.seats),
@@ -71,20 +106,27 @@ pub fn run(
         names: &opened.names,
         hot: &hot,
         clock,
+        touched,
         ttl: config.ttl,
         stop,
     };
     let gate = OnceLock::new();
     let (homes, schedule) = thread::scope(|scope| {
         let mut clients = Vec::with_capacity(config.clients as usize);
-        for number in 0..config.clients {
+        for place in 0..config.clients {
             let (gate, meter) = (&gate, &meter);
+            let number = stage.first_client + place;
+            let recorder = recorder.client();
             let client = move || {
                 let schedule: Option<Schedule> = *gate.wait();
                 schedule.map(|schedule| {
-                    let intents = Intents::new(&config.workload, config.seed, number);
-                    let buffer = Buffer::new(meter, number as usize, &schedule);
-                    Client::new(number, shared, intents, buffer).run(Pace::new(schedule, number))
+                    let own = Own {
+                        number,
+                        intents: Intents::new(&config.workload, config.seed, number),
+                        buffer: Buffer::new(meter, place as usize, &schedule),
+                        recorder,
+                    };
+                    Client::new(shared, own).run(Pace::new(schedule, place))
                 })
             };
             let started = thread::Builder::new()
@@ -103,7 +145,7 @@ pub fn run(
             clock.now_ns(),
             config.warmup,
             config.until,
-            config.arrival,
+            stage.arrival,
             config.clients,
         );
         gate.get_or_init(|| Some(schedule));
@@ -155,6 +197,36 @@ impl Load {
                 self.errors.push((ending, words));
             }
         }
+    }
+
+    /// Adds another load of the same run, as something that was done and checked, but is not part
+    /// of the figures.
+    pub fn and(&mut self, other: Self) {
+        self.figures.unmeasured.add(&other.figures.measured);
+        self.figures.unmeasured.add(&other.figures.unmeasured);
+        self.figures.retries += other.figures.retries;
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        self.interrupted |= other.interrupted;
+        self.take(Home {
+            answered: other.answered,
+            unsettled: other.unsettled,
+            errors: other.errors,
+        });
+    }
+
+    /// How many measured calls started later than this after they were due.
+    pub fn later_than(&self, nanos: u64) -> Option<u64> {
+        let lateness = self.figures.lateness.as_ref()?;
+        Some(lateness.len() - lateness.count_between(0, nanos))
+    }
+
+    /// Whether, under a fixed arrival rate, every call was started, and 99 in a hundred on time.
+    pub fn kept_up(&self) -> bool {
+        let started = self.figures.measured.all_attempts();
+        self.unstarted() == Some(0)
+            && self
+                .later_than(ON_TIME_NS)
+                .is_some_and(|late| late * 100 <= started)
     }
 
     /// Measured calls a second.

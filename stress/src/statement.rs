@@ -6,12 +6,14 @@ use evidence::{
     Builder, Check, Database, Figure, Histogram, Integer, Labels, Law, Operation as Counted,
     Reference, Rule, Series, Statement, Term, Threshold, Unit,
 };
+use soldonce::Commit;
 
 use crate::RunError;
 use crate::answer::{Ending, Operation};
-use crate::config::{Arrival, Config, Until};
+use crate::config::{Arrival, Config, Under, Until};
 use crate::measure::{Counts, Figures};
 use crate::proof::{self, Proof};
+use crate::ramp::Step;
 use crate::runner::Load;
 use crate::store::Opened;
 use crate::threshold::{Judged, Metric};
@@ -21,20 +23,38 @@ use crate::workload::{Choice, fingerprint};
 /// The measure of all calls together that a limit may be about.
 const ALL: &str = "all";
 
+/// What a statement is made from.
+#[derive(Clone, Copy)]
+pub struct Parts<'run> {
+    /// The settings.
+    pub config: &'run Config,
+    /// The store.
+    pub opened: &'run Opened,
+    /// What the load left behind.
+    pub load: &'run Load,
+    /// What was checked.
+    pub proof: &'run Proof,
+    /// How the limits came out.
+    pub judged: &'run [Judged],
+    /// The steps of a ramp.
+    pub steps: &'run [Step],
+}
+
 /// Closes the statement of a run.
 ///
 /// # Errors
 /// [`RunError::Evidence`] when the parts do not fit together.
-pub fn build(
-    mut builder: Builder,
-    config: &Config,
-    opened: &Opened,
-    load: &Load,
-    proof: &Proof,
-    judged: &[Judged],
-) -> Result<Statement, RunError> {
+pub fn build(mut builder: Builder, parts: &Parts<'_>) -> Result<Statement, RunError> {
+    let Parts {
+        config,
+        opened,
+        load,
+        proof,
+        judged,
+        steps,
+    } = *parts;
     configuration(&mut builder, config);
-    database(&mut builder, opened);
+    database(&mut builder, config, opened);
     builder.measured(load.measured);
     if load.interrupted {
         builder.interrupted();
@@ -48,6 +68,7 @@ pub fn build(
     histograms(&mut builder, &load.figures)?;
     series(&mut builder, &load.figures);
     figures(&mut builder, load);
+    ramp(&mut builder, steps);
     for law in &proof.laws {
         let side =
             |parts: &[proof::Part]| parts.iter().map(|part| part.reference.clone()).collect();
@@ -110,12 +131,47 @@ fn configuration(builder: &mut Builder, config: &Config) {
     };
 }
 
+/// The steps of a ramp, each as the rate that was answered, and the knee.
+fn ramp(builder: &mut Builder, steps: &[Step]) {
+    for step in steps {
+        let name = |what: &str| format!("ramp_{}_{what}", step.rate);
+        builder
+            .figure(Figure::measured(
+                name("answered_per_second"),
+                "1/s",
+                step.answered_per_second,
+            ))
+            .figure(Figure::measured(
+                name("p99"),
+                "ns",
+                Integer(step.p99_ns).to_f64(),
+            ))
+            .count(name("unstarted"), step.unstarted)
+            .count(name("late"), step.late);
+    }
+    if let Some(knee) = steps.iter().rfind(|step| step.kept) {
+        builder.figure(Figure::measured("knee", "1/s", knee.rate));
+    }
+}
+
 fn real(number: f64) -> evidence::Value {
     evidence::Real::new(number).map_or(evidence::Value::Flag(false), evidence::Value::Real)
 }
 
-fn database(builder: &mut Builder, opened: &Opened) {
-    let settings = &opened.settings;
+fn database(builder: &mut Builder, config: &Config, opened: &Opened) {
+    match &config.store {
+        Under::Real(Commit::PerCall) => builder.config("store", "sqlite").config("engine", "pool"),
+        Under::Real(Commit::Queue { most }) => builder
+            .config("store", "sqlite")
+            .config("engine", "queue")
+            .config("batch", *most),
+        Under::Other(other) => builder
+            .config("store", other.name())
+            .not_comparable("its store is broken on purpose"),
+    };
+    let Some(settings) = &opened.settings else {
+        return;
+    };
     let mut database = Database::new("SQLite", &settings.sqlite_version)
         .source_id(&settings.sqlite_source_id)
         .file_system(opened.file_system.clone());
@@ -127,21 +183,19 @@ fn database(builder: &mut Builder, opened: &Opened) {
 
 fn counts(builder: &mut Builder, load: &Load, proof: &Proof) {
     let figures = &load.figures;
-    let [before, after] = proof.stored;
     builder
-        .count("seats_sold", after.seats_sold)
-        .count("seats_sold_before", before.seats_sold)
-        .count("payments_sold", after.payments_sold)
-        .count("payments", after.payments)
-        .count("payments_before", before.payments)
         .count("retries", figures.retries)
         .count("unsettled_payments", load.unsettled)
         .count("hot_seat_moves", load.hot_moves)
         .count("hot_holds", figures.hot_holds);
-    for operation in Operation::ALL {
-        let begun = [&figures.measured, &figures.unmeasured]
-            .map(|counts| counts.attempts[operation as usize]);
-        builder.count(proof::begun(operation), begun.iter().sum());
+    for part in proof
+        .laws
+        .iter()
+        .flat_map(|law| law.left.iter().chain(&law.right))
+    {
+        if let Reference::Count(name) = &part.reference {
+            builder.count(name, part.value);
+        }
     }
     if let (Some(due), Some(unstarted)) = (load.due, load.unstarted()) {
         builder.count("due", due).count("unstarted", unstarted);

@@ -1,29 +1,32 @@
 //! The store under load, opened and filled.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use model_check::store_choice::World;
 use soldonce::invariant::Snapshot;
-use soldonce::{SeatStore, Settings, SqliteStore};
+use soldonce::{SeatId, SeatStore, Settings, SqliteStore, StoreError, Timestamp, Version};
 use tempfile::TempDir;
 
 use crate::RunError;
 use crate::clock::RunClock;
-use crate::config::{Config, Place};
+use crate::config::{Config, Place, Under};
 use crate::names::Names;
 
-/// How many seats are added in one call.
-const SEATS_A_CALL: usize = 10_000;
+/// How often a store that is not the real one is opened anew when that fails.
+const OPENINGS: usize = 20;
 
 /// An open store with its seats, and what it held before the load.
 pub struct Opened {
     /// The store.
     pub store: Box<dyn SeatStore>,
-    /// The settings as the database told them.
-    pub settings: Settings,
+    /// The settings as the database told them; `None` when the store does not tell.
+    pub settings: Option<Settings>,
     /// The type of the file system under the file, where the system tells.
     pub file_system: Option<String>,
     /// The names of the run.
     pub names: Names,
+    /// When the seats were added.
+    pub seats_added_at: Option<Timestamp>,
     /// Everything that was stored before the load.
     pub before: Snapshot,
     /// The folder of a temporary database; it goes when this goes.
@@ -34,14 +37,9 @@ pub struct Opened {
 ///
 /// # Errors
 /// [`RunError`] when the file can not be a store, or holds seats already and was not to be reused.
-pub fn open(config: &Config, clock: RunClock) -> Result<Opened, RunError> {
+pub fn open(config: &Config, clock: &RunClock) -> Result<Opened, RunError> {
     let (folder, path, reuse) = place(&config.place)?;
-    let store = SqliteStore::options()
-        .pool_size(config.pool)
-        .busy_timeout(config.busy_timeout)
-        .clock(clock)
-        .open(&path)?;
-    let settings = store.settings().clone();
+    let (store, settings) = open_file(config, &path, clock)?;
     let earlier = store.snapshot()?;
     if !reuse && !earlier.seats.is_empty() {
         return Err(RunError::HoldsSeats {
@@ -49,28 +47,64 @@ pub fn open(config: &Config, clock: RunClock) -> Result<Opened, RunError> {
             seats: earlier.seats.len(),
         });
     }
-    // Buyers and payments of an earlier run on the same file had the same names.
-    let tag = if earlier.payments.is_empty() && !earlier.seats.iter().any(was_used) {
-        String::new()
-    } else {
-        format!("{}.", clock.zero_unix_nanos() / 1_000_000)
+    // An earlier run on the same file gave its seats and buyers the same names.
+    let tag = match earlier.seats.len() {
+        0 => String::new(),
+        seats => format!("{seats}."),
     };
     let names = Names::new(config.workload.seats, tag);
-    for seats in names.seats().chunks(SEATS_A_CALL) {
-        store.add_seats(seats)?;
-    }
+    store.add_seats(names.seats())?;
+    let before = store.snapshot()?;
     Ok(Opened {
         settings,
         file_system: evidence::file_system(&path),
-        before: store.snapshot()?,
+        seats_added_at: added_at(&before, names.seats())?,
         names,
-        store: Box::new(store),
+        before,
+        store,
         _folder: folder,
     })
 }
 
-fn was_used(seat: &soldonce::Seat) -> bool {
-    seat.version != soldonce::Version::ZERO
+fn open_file(
+    config: &Config,
+    path: &Path,
+    clock: &RunClock,
+) -> Result<(Box<dyn SeatStore>, Option<Settings>), StoreError> {
+    match &config.store {
+        Under::Real(commit) => {
+            let store = SqliteStore::options()
+                .pool_size(config.pool)
+                .busy_timeout(config.busy_timeout)
+                .commit(*commit)
+                .clock(clock.clone())
+                .open(path)?;
+            let settings = store.settings().clone();
+            Ok((Box::new(store), Some(settings)))
+        }
+        Under::Other(subject) => {
+            let world = World::new(clock.clone());
+            // It waits so briefly for its connections that a busy machine may need a second try.
+            let mut opened = subject.0.open(path, &world);
+            for _ in 0..OPENINGS {
+                if opened.is_ok() {
+                    break;
+                }
+                opened = subject.0.open(path, &world);
+            }
+            Ok((opened?, None))
+        }
+    }
+}
+
+/// When the seats of this run were added: all in one call, so all at one time.
+fn added_at(before: &Snapshot, seats: &[SeatId]) -> Result<Option<Timestamp>, RunError> {
+    let first = &seats[0];
+    let found = before.seats.iter().find(|seat| seat.id == *first);
+    match found {
+        Some(seat) if seat.version == Version::ZERO => Ok(Some(seat.changed_at)),
+        Some(_) | None => Err(RunError::NotAdded(first.clone())),
+    }
 }
 
 fn place(place: &Place) -> Result<(Option<TempDir>, PathBuf, bool), RunError> {

@@ -273,7 +273,7 @@ mod tests {
         let workload = rush();
         for intent in first(&workload, 1, 0) {
             let wait = Duration::from_micros(intent.wait_us);
-            if intent.plan == Plan::Late {
+            if intent.plan.waits_for_the_end() {
                 assert!(wait >= workload.ttl);
             } else {
                 assert!(wait <= workload.pay_within);

@@ -131,6 +131,42 @@ fn a_missed_threshold_is_exit_code_4_and_says_by_how_much() {
 }
 
 #[test]
+fn a_store_that_is_broken_on_purpose_is_exit_code_3_with_a_witness() {
+    for mutant in ["M34", "N02"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = format!("--duration 2s --ttl 50ms --store mutant:{mutant}");
+        let (code, out, err) = ended(stress(folder.path(), &options));
+        assert_eq!(code, Some(3), "{mutant}: {out}{err}");
+        assert!(out.contains("FAIL"), "{out}");
+        assert!(out.contains("VIOLATED"), "{out}");
+        for line in out.lines().filter(|line| !line.starts_with("evidence: ")) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        let statement = evidence::verify_file(&only_file_in(folder.path())).expect("it verifies");
+        assert_eq!(statement.predicate.verdict, evidence::Verdict::Violated);
+    }
+}
+
+#[test]
+fn a_ramp_ends_at_the_first_rate_that_is_not_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = "--ramp 50:100050:100000 --duration 1s --clients 2 --format json";
+    let (code, out, err) = ended(stress(folder.path(), options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    let report: Value = serde_json::from_str(&out).expect("one JSON object");
+    let steps = report["ramp"].as_array().expect("a list");
+    // A busy machine may not even keep the first rate; no machine keeps the second with two clients.
+    let (last, before) = steps.split_last().expect("a step");
+    assert_eq!(last["kept"], false, "{out}");
+    assert!(before.iter().all(|step| step["kept"] == true), "{out}");
+    assert_eq!(
+        report["due"], 50,
+        "the figures are those of the knee, or else of the first rate"
+    );
+    evidence::verify_file(&only_file_in(folder.path())).expect("it verifies");
+}
+
+#[test]
 fn a_database_that_holds_seats_is_refused_unless_it_is_to_be_reused() {
     let folder = tempfile::tempdir().expect("a folder");
     let evidence = folder.path().join("evidence");

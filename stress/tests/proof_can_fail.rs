@@ -14,8 +14,9 @@ use stress::config::Config;
 use stress::names::Names;
 use stress::progress::Progress;
 use stress::proof::{self, Proof};
-use stress::runner::{self, Load};
-use stress::store;
+use stress::runner::{self, Context, Load, Stage};
+use stress::touched::Touched;
+use stress::{history, store};
 
 /// A run that was checked before anybody touched it.
 struct Run {
@@ -36,9 +37,22 @@ fn run() -> Run {
     let args = Args::try_parse_from(options.split(' ')).expect("valid");
     let config = Config::try_from(args).expect("valid");
     let clock = RunClock::start();
-    let opened = store::open(&config, clock).expect("a fresh file");
-    let stop = AtomicBool::new(false);
-    let load = runner::run(&config, &opened, &clock, &stop, &Progress::silent()).expect("it runs");
+    let opened = store::open(&config, &clock).expect("a fresh file");
+    let recorder = history::start(&opened, &clock, false);
+    let context = Context {
+        config: &config,
+        opened: &opened,
+        clock: &clock,
+        stop: &AtomicBool::new(false),
+        progress: &Progress::silent(),
+        recorder: &recorder,
+        touched: &Touched::new(config.workload.seats),
+    };
+    let stage = Stage {
+        arrival: config.arrival,
+        first_client: 0,
+    };
+    let load = runner::run(context, stage).expect("it runs");
     let after = opened.store.snapshot().expect("readable");
     Run {
         load,
@@ -145,6 +159,40 @@ fn an_honest_run_passes_and_every_tampering_is_noticed_by_the_check_that_is_ther
         );
         assert_eq!(proof.verdict(true, &[]), Verdict::Violated, "{expected}");
     }
+}
+
+#[test]
+fn a_call_that_is_missing_in_the_history_is_noticed_and_so_is_an_undecided_history() {
+    let run = run();
+    let calls = |run: &Run| {
+        let figures = &run.load.figures;
+        figures.measured.all_attempts() + figures.unmeasured.all_attempts()
+    };
+    let check = |undecided| proof::Check {
+        name: "history",
+        what: "the history is strictly serializable",
+        unit: "calls",
+        cases: calls(&run),
+        violations: 0,
+        undecided,
+        notes: Vec::new(),
+    };
+    let mut proof = run.proof();
+    proof.add_history(check(0), calls(&run) + 7, 7);
+    assert_eq!(failing(&proof), Vec::<&str>::new());
+    let mut proof = run.proof();
+    proof.add_history(check(0), calls(&run) + 6, 7);
+    assert_eq!(failing(&proof), ["history_calls"]);
+    let mut proof = run.proof();
+    proof.add_history(check(1), calls(&run), 0);
+    assert_eq!(proof.verdict(false, &[]), Verdict::Inconclusive);
+}
+
+#[test]
+fn stored_nonsense_is_a_violation() {
+    let run = run();
+    let proof = Proof::of_nonsense(&run.load, &run.before, "a row of no known state".to_owned());
+    assert_eq!(failing(&proof), ["stored"]);
 }
 
 #[test]

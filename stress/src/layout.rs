@@ -1,0 +1,86 @@
+//! Lines of text that fit.
+
+use std::fmt::Write as _;
+
+use crate::units::thousands;
+
+/// The width that nothing goes beyond.
+pub(crate) const WIDTH: usize = 80;
+
+/// A line with a name, and parts behind it; of parts that are empty, nothing.
+pub(crate) fn line(out: &mut String, name: &str, parts: &[String]) {
+    let parts: Vec<_> = parts
+        .iter()
+        .filter(|part| !part.is_empty())
+        .cloned()
+        .collect();
+    let text = wrapped(&parts, 10);
+    let _ = writeln!(out, "{name:<10}{}", text.trim_start().trim_end());
+}
+
+/// Parts with a comma between them, in lines that are not too long.
+pub(crate) fn wrapped(parts: &[String], indent: usize) -> String {
+    let margin = " ".repeat(indent);
+    let mut out = margin.clone();
+    let mut column = indent;
+    for (at, part) in parts.iter().enumerate() {
+        let last = at + 1 == parts.len();
+        let length = part.chars().count() + usize::from(!last);
+        if column > indent && column + 1 + length > WIDTH {
+            out.push('\n');
+            out.push_str(&margin);
+            column = indent;
+        } else if column > indent {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(part);
+        if !last {
+            out.push(',');
+        }
+        column += length;
+    }
+    out.push('\n');
+    out
+}
+
+/// `1 buyer`, `2 buyers`.
+pub(crate) fn plural(count: u64, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", thousands(count))
+}
+
+/// A text cut to a width, with an ellipsis where it was cut.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width - 1).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_wrapped_before_the_margin_and_never_within_a_part() {
+        let parts: Vec<_> = (0..9).map(|n| format!("part number {n}")).collect();
+        let text = wrapped(&parts, 4);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+        assert!(text.lines().all(|line| line.starts_with("    part")));
+        assert_eq!(text.lines().count(), 2);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_with_an_ellipsis() {
+        assert_eq!(cut("µ-seconds", 5), "µ-se…");
+        assert_eq!(cut("short", 5), "short");
+    }
+
+    #[test]
+    fn one_thing_has_no_s() {
+        assert_eq!(plural(1, "call"), "1 call");
+        assert_eq!(plural(1_000, "call"), "1,000 calls");
+    }
+}
