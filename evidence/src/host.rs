@@ -2,6 +2,7 @@
 //! names the machine or its user.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::{env, fs, io, thread};
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
@@ -46,18 +47,24 @@ pub(crate) fn toolchain() -> Toolchain {
     }
 }
 
-/// The digest of the program that is running.
+/// The digest of the program that is running, taken once in a process: a program does not change
+/// while it runs.
 ///
 /// Linux keeps the very file open under `/proc/self/exe`, even when a newer build has replaced it
 /// on disk; elsewhere the file is read by its path.
 pub(crate) fn program_digest() -> io::Result<Sha256> {
+    static KNOWN: OnceLock<Sha256> = OnceLock::new();
+    if let Some(digest) = KNOWN.get() {
+        return Ok(*digest);
+    }
     let running = Path::new("/proc/self/exe");
     let path = if running.exists() {
         running.to_path_buf()
     } else {
         env::current_exe()?
     };
-    Ok(Sha256::of(&fs::read(path)?))
+    let digest = Sha256::of(&fs::read(path)?);
+    Ok(*KNOWN.get_or_init(|| digest))
 }
 
 /// The type of the file system that holds `path`, such as `ext4` or `tmpfs`: what a `sync` costs

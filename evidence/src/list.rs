@@ -78,25 +78,52 @@ fn wide(number: u128) -> f64 {
     number as f64
 }
 
-/// A number in a few characters: `1234`, `12.3 k`, `4.56 M`.
+/// A number in a few characters, three to five digits of it: `1,234`, `12.3 k`, `4.56 M`.
 pub(crate) fn short(number: f64) -> String {
     let size = number.abs();
-    for (limit, unit) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")] {
+    for (limit, scale, unit) in [
+        (1e12, 1e12, "T"),
+        (1e9, 1e9, "G"),
+        (1e6, 1e6, "M"),
+        (1e5, 1e3, "k"),
+    ] {
         if size >= limit {
-            let scale = if unit == "k" { 1e3 } else { limit };
-            let decimals = if size / scale < 10.0 {
-                2
-            } else {
-                usize::from(size / scale < 100.0)
-            };
-            return format!("{:.decimals$} {unit}", number / scale);
+            return format!("{:.*} {unit}", decimals(size / scale), number / scale);
         }
     }
     if number.fract() == 0.0 {
-        format!("{number}")
+        grouped(number)
+    } else if size >= 1_000.0 {
+        grouped(number.round())
     } else {
-        format!("{number:.3}")
+        format!("{number:.*}", decimals(size))
     }
+}
+
+/// Decimals for three digits in all; a number below 1 gets three decimals.
+fn decimals(size: f64) -> usize {
+    match size {
+        _ if size >= 100.0 => 0,
+        _ if size >= 10.0 => 1,
+        _ if size >= 1.0 => 2,
+        _ => 3,
+    }
+}
+
+/// A whole number with a comma between thousands.
+pub(crate) fn grouped(number: impl Copy + ToString) -> String {
+    let digits = number.to_string();
+    let (sign, digits) = digits
+        .strip_prefix('-')
+        .map_or(("", digits.as_str()), |digits| ("-", digits));
+    let mut grouped = sign.to_owned();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// A table of files, at most 80 columns wide.

@@ -7,6 +7,7 @@
 
 mod chart;
 mod latency;
+mod outcomes;
 mod page;
 mod settings;
 mod throughput;

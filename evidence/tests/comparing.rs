@@ -168,32 +168,32 @@ fn what_is_not_alike_is_refused_with_every_reason() {
         ),
         (
             |run| {
-                drop(
-                    run.predicate
-                        .configuration
-                        .insert("clients".into(), 9.into()),
-                )
+                run.predicate
+                    .configuration
+                    .insert("clients".into(), 9.into());
             },
             "clients differs: 8 and 9",
         ),
         (
-            |run| drop(run.predicate.configuration.remove("clients")),
+            |run| {
+                run.predicate.configuration.remove("clients");
+            },
             "clients differs: 8 and absent",
         ),
         (
-            |run| drop(run.predicate.configuration.insert("rate".into(), 5.into())),
+            |run| {
+                run.predicate.configuration.insert("rate".into(), 5.into());
+            },
             "rate differs: absent and 5",
         ),
         (
             |run| {
-                drop(
-                    run.predicate
-                        .database
-                        .as_mut()
-                        .unwrap()
-                        .settings
-                        .insert("synchronous".into(), 0.into()),
-                )
+                run.predicate
+                    .database
+                    .as_mut()
+                    .unwrap()
+                    .settings
+                    .insert("synchronous".into(), 0.into());
             },
             "synchronous differs: 2 and 0",
         ),

@@ -39,6 +39,7 @@ fn the_page_shows_verdict_latency_throughput_figures_and_settings_of_each_run() 
         "20.0 \u{b5}s",
         "hold/pool",
         "hold.held.p99&lt;5ms",
+        "measured 20.0 \u{b5}s, limit &lt; 5 ms",
         "Example CPU",
     ] {
         assert!(html.contains(part), "{part}");

@@ -74,7 +74,7 @@ impl Scale {
     pub(super) fn round_steps(&self) -> Vec<f64> {
         let raw = self.to / 4.0;
         let power = 10_f64.powf(raw.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
             .into_iter()
             .map(|factor| factor * power)
             .find(|step| *step >= raw)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::list::short;
+use crate::list::{grouped, short};
 use crate::report::chart::{BOTTOM, Chart, LEFT, RIGHT, Scale, TOP, legend, points};
 use crate::report::{Run, colour, escape};
 use crate::results::{Histogram, Labels, Statistic, Unit};
@@ -167,8 +167,8 @@ fn tip(letter: &str, histogram: &Histogram) -> String {
     let summary = &histogram.summary;
     let of = |statistic| quantity(summary.get(statistic), histogram.unit);
     format!(
-        "run {letter}: {} calls, p50 {}, p99 {}, max {}",
-        summary.count,
+        "run {letter}: {} samples, p50 {}, p99 {}, max {}",
+        grouped(summary.count),
         of(Statistic::P50),
         of(Statistic::P99),
         of(Statistic::Max)
@@ -218,7 +218,7 @@ fn table(runs: &[Run<'_>], all: &ByLabels<'_>) -> String {
                 escape(&name),
                 colour(*run),
                 runs[*run].letter,
-                histogram.summary.count
+                grouped(histogram.summary.count)
             );
             for statistic in Statistic::ALL {
                 let few = histogram.summary.thin.contains(&statistic);

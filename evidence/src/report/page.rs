@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::list;
+use crate::figure::{Reference, Term};
+use crate::list::{self, grouped};
 use crate::recompute;
-use crate::report::{Run, colour, escape, latency, settings, throughput};
-use crate::results::Operation;
+use crate::report::{Run, colour, escape, latency, outcomes, settings, throughput};
 use crate::statement::{Predicate, Verdict};
 
 const STYLE: &str = include_str!("style.css");
@@ -31,6 +31,7 @@ pub(super) fn page(runs: &[Run<'_>]) -> String {
     }
     html.push_str("</div>\n");
     html.push_str(&settings::figures(runs));
+    html.push_str(&outcomes::section(runs));
     html.push_str(&latency::section(runs));
     html.push_str(&throughput::section(runs));
     html.push_str(&settings::benchmarks(runs));
@@ -83,7 +84,6 @@ fn card(position: usize, run: &Run<'_>) -> String {
     }
     html.push_str(&checks(predicate));
     html.push_str(&thresholds(predicate));
-    html.push_str(&operations(predicate));
     html + "</article>\n"
 }
 
@@ -101,14 +101,17 @@ fn checks(predicate: &Predicate) -> String {
     for check in &predicate.checks {
         let (class, word) = match (check.violations.0, check.undecided.0) {
             (0, 0) if check.cases.0 == 0 => ("poor", "no case".to_owned()),
-            (0, 0) => ("good", format!("0 violations in {} cases", check.cases)),
+            (0, 0) => (
+                "good",
+                format!("0 violations in {} cases", grouped(check.cases)),
+            ),
             (0, undecided) => (
                 "poor",
-                format!("{undecided} of {} cases undecided", check.cases),
+                format!("{undecided} of {} cases undecided", grouped(check.cases)),
             ),
             (violations, _) => (
                 "bad",
-                format!("{violations} violations in {} cases", check.cases),
+                format!("{violations} violations in {} cases", grouped(check.cases)),
             ),
         };
         let _ = write!(
@@ -134,9 +137,9 @@ fn checks(predicate: &Predicate) -> String {
         let sides = recompute::law_sides(predicate, &law.left, &law.right);
         let sides = sides.map_or(String::new(), |(left, right)| {
             if left == right {
-                format!("{left} = {right}")
+                format!("{} = {}", grouped(left), grouped(right))
             } else {
-                format!("{left} \u{2260} {right}")
+                format!("{} \u{2260} {}", grouped(left), grouped(right))
             }
         });
         let _ = writeln!(
@@ -156,56 +159,36 @@ fn thresholds(predicate: &Predicate) -> String {
     let mut html = String::from("<h3>Thresholds</h3><ul class=\"checks\">\n");
     for threshold in &predicate.thresholds {
         let class = if threshold.met { "good" } else { "bad" };
+        let unit = unit(predicate, &threshold.observed);
+        let observed = |value: f64| escape(&settings::measured(value, &unit));
         let _ = writeln!(
             html,
             "<li class=\"{class}\"><b>{}</b><br><small>measured {}, limit {} {}</small></li>",
             escape(&threshold.expression),
-            list::short(threshold.observed.value.get()),
+            observed(threshold.observed.value.get()),
             escape(threshold.rule.sign()),
-            list::short(threshold.limit.get())
+            observed(threshold.limit.get())
         );
     }
     html + "</ul>\n"
 }
 
-fn operations(predicate: &Predicate) -> String {
-    let operations = &predicate.results.operations;
-    if operations.is_empty() {
-        return String::new();
-    }
-    let mut html = String::from("<h3>Outcomes</h3><div class=\"scroll\"><table><tbody>\n");
-    for operation in operations
-        .iter()
-        .filter(|operation| operation.attempts.0 > 0)
-    {
-        let _ = writeln!(
-            html,
-            "<tr class=\"group\"><th>{}</th><th class=\"n\">{}</th></tr>",
-            escape(&latency::words(&operation.name)),
-            operation.attempts
-        );
-        for (name, count) in ended(operation) {
-            let _ = writeln!(
-                html,
-                "<tr><td>{}</td><td class=\"n\">{count}</td></tr>",
-                escape(&name)
-            );
-        }
-    }
-    html + "</tbody></table></div>\n"
-}
-
-fn ended(operation: &Operation) -> Vec<(String, u64)> {
-    let outcomes = operation
-        .outcomes
-        .iter()
-        .map(|(name, count)| (latency::words(name), count.0));
-    let errors = operation
-        .errors
-        .iter()
-        .map(|(name, count)| (format!("error: {}", latency::words(name)), count.0));
-    outcomes
-        .chain(errors)
-        .filter(|(_, count)| *count > 0)
-        .collect()
+/// The unit of a term, where the statement tells it.
+fn unit(predicate: &Predicate, term: &Term) -> String {
+    let results = &predicate.results;
+    let unit = match &term.of {
+        Some(Reference::Histogram { of, .. }) => results
+            .histograms
+            .iter()
+            .find(|histogram| histogram.of == *of)
+            .map(|histogram| histogram.unit.code().to_owned()),
+        Some(Reference::Figure(name)) => results
+            .figures
+            .iter()
+            .find(|figure| figure.name == *name)
+            .map(|figure| figure.unit.clone()),
+        Some(Reference::BenchmarkMean(_) | Reference::BenchmarkMedian(_)) => Some("ns".to_owned()),
+        _ => None,
+    };
+    unit.unwrap_or_else(|| "1".to_owned())
 }

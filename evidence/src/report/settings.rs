@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::figure::{Aim, Derivation, Figure};
-use crate::list::short;
+use crate::list::{grouped, short};
 use crate::report::latency::{quantity, words};
 use crate::report::{Run, colour, escape};
 use crate::results::Unit;
@@ -306,7 +306,7 @@ fn groups<'a>(run: &Run<'_>) -> Vec<(&'a str, BTreeMap<String, String>)> {
         .results
         .counts
         .iter()
-        .map(|(name, count)| (name.clone(), count.to_string()))
+        .map(|(name, count)| (name.clone(), grouped(count)))
         .collect();
     vec![
         ("Configuration", configuration),
