@@ -310,29 +310,36 @@ impl Client {
 
     /// Just before a command is given to the store.
     pub fn invoke(&mut self, command: &Command) -> Invoked {
+        self.ready();
         let call = self.names.call(command);
         self.begin(call)
     }
 
     /// Just before a seat is read.
     pub fn invoke_seat(&mut self, seat: &SeatId) -> Invoked {
+        self.ready();
         let call = Call::ReadSeat(self.names.seat(seat));
         self.begin(call)
     }
 
     /// Just before a payment is read.
     pub fn invoke_payment(&mut self, payment: &PaymentId) -> Invoked {
+        self.ready();
         let call = Call::ReadPayment(self.names.payment(payment));
         self.begin(call)
     }
 
-    fn begin(&mut self, call: Call) -> Invoked {
+    /// Hands over when it is time, before the next call is numbered: numbers may begin anew then.
+    fn ready(&mut self) {
         self.give_up();
-        let mut now = self.clock.instant();
+        let now = self.clock.instant();
         if self.operations.len() >= FULL || now - self.handed_over > OLD {
             self.hand_over();
-            now = self.clock.instant();
         }
+    }
+
+    fn begin(&mut self, call: Call) -> Invoked {
+        let now = self.clock.instant();
         self.in_flight = Some((now, call));
         Invoked(now)
     }
@@ -409,7 +416,7 @@ impl Client {
                 details: std::mem::take(&mut self.details),
             };
             self.sent = self.names.lens();
-            if self.sent.0 + self.sent.1 + self.sent.2 > MANY_NAMES {
+            if self.in_flight.is_none() && self.sent.0 + self.sent.1 + self.sent.2 > MANY_NAMES {
                 self.names = Names::default();
                 self.sent = (0, 0, 0);
                 self.anew = true;
