@@ -108,7 +108,8 @@ impl Arguments {
             _ if found.get_flag("ignored") => Some(Filter::Nothing),
             Some(name) if found.get_flag("exact") => Some(Filter::Exactly(name)),
             Some(part) => Some(Filter::Contains(Regex::new(&part).map_err(|error| {
-                let reason = error.to_string().replace('\n', " ");
+                let text = error.to_string();
+                let reason = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 Error::Usage(format!(
                     "the filter {part:?} is no regular expression: {reason}"
                 ))

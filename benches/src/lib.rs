@@ -15,11 +15,15 @@ pub mod bare;
 pub mod bulk;
 pub mod comparison;
 pub mod error;
+pub mod findings;
 pub mod race;
 pub mod report;
+pub mod ring;
 pub mod rounds;
+pub mod rush;
 pub mod saved;
 pub mod scratch;
+pub mod shown;
 
 pub use arguments::{Arguments, Mode};
 pub use error::{Error, exit, stop};

@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_fails_before_the_start_does_not_leave_the_others_waiting() {
-        let result = race(4, Duration::from_secs(60), |number, start| {
+        let result = race(4, Duration::from_mins(1), |number, start| {
             if number == 2 {
                 return Err(Error::Usage("no seat".to_owned()));
             }
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn an_error_that_is_not_busy_ends_the_race() {
-        let result = crowd(2, Duration::from_secs(60), |_| {
+        let result = crowd(2, Duration::from_mins(1), |_| {
             || Err(StoreError::Unknown("lost".into()))
         });
         assert!(result.expect_err("an error").to_string().contains("lost"));

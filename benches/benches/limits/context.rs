@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use benches::report;
+use benches::ring::Ring;
 use benches::scratch::Scratch;
 use benches::{Arguments, Error, Mode};
 use evidence::{Builder, Database};
@@ -121,6 +122,18 @@ impl Context {
     pub(crate) fn store(&self, name: &str, options: SqliteOptions) -> Result<SqliteStore, Error> {
         let store = self.scratch.store(name, options)?;
         self.database.get_or_init(|| report::database(&store));
+        Ok(store)
+    }
+
+    /// Opens a new store that holds the seats of this ring and lives by its clock.
+    pub(crate) fn ring_store(
+        &self,
+        ring: &Ring,
+        name: &str,
+        options: SqliteOptions,
+    ) -> Result<SqliteStore, Error> {
+        let store = self.store(name, options.clock(ring.clone()))?;
+        ring.add_to(&store)?;
         Ok(store)
     }
 

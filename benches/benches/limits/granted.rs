@@ -9,15 +9,16 @@
 use std::time::Instant;
 
 use benches::bare::{self, Updates};
-use benches::comparison::{By, Comparison, Findings};
+use benches::comparison::{By, Comparison};
+use benches::findings::Findings;
 use benches::race::{Crowd, crowd};
+use benches::ring::{HELD, Ring};
 use benches::rounds::{Taken, interleaved};
 use benches::{Error, report};
 use evidence::Rule;
 use soldonce::{Clock as _, SeatId, SqliteStore};
 
 use crate::context::{Context, Engine, PER_CALL, owner};
-use crate::ring::{HELD, Ring};
 
 const CLIENTS: usize = 64;
 
@@ -26,7 +27,7 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
     let mut queue = Clients::make(context, Engine::Queue)?;
     let mut each = Clients::make(context, Engine::PerCall)?;
     let ring = Ring::new(context.scale.seats);
-    let bare = ring.store(context, "granted-bare", Engine::Queue.options())?;
+    let bare = context.ring_store(&ring, "granted-bare", Engine::Queue.options())?;
     let connection = bare::connection(&bare)?;
     let mut updates = Updates::prepare(&connection)?;
     let bare_name = format!("granted/{CLIENTS} updates a commit/bare loop");
@@ -75,7 +76,7 @@ impl Clients {
         };
         Ok(Self {
             name: format!("granted/{CLIENTS} clients/{engine}"),
-            store: ring.store(context, file, engine.options())?,
+            store: context.ring_store(&ring, file, engine.options())?,
             ring,
             seen: Crowd::empty(),
         })

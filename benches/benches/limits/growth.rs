@@ -3,10 +3,13 @@
 use std::time::{Duration, Instant};
 
 use benches::bulk::{self, Bulk};
-use benches::comparison::{By, Comparison, Findings, rounded, significant, table, time};
+use benches::comparison::{By, Comparison};
+use benches::findings::Findings;
 use benches::race::{Crowd, crowd};
+use benches::ring::Ring;
 use benches::rounds::{Round, Side, Taken, as_float, as_ns, interleaved};
 use benches::scratch::{self, seat_ids};
+use benches::shown::{rounded, significant, table, time};
 use benches::{Error, report};
 use evidence::{Figure, Term};
 use soldonce::{
@@ -16,7 +19,6 @@ use soldonce::{
 
 use crate::context::{Context, Engine, owner};
 use crate::granted::only_held;
-use crate::ring::Ring;
 
 /// 1 to 256 clients.
 const CLIENTS: [usize; 5] = [1, 4, 16, 64, 256];
@@ -30,7 +32,7 @@ const REFUSALS: u32 = 100;
 /// Granted holds by more and more clients of one store.
 pub(crate) fn clients(context: &Context, found: &mut Findings) -> Result<(), Error> {
     let ring = Ring::new(context.scale.seats);
-    let store = ring.store(context, "growth-clients", Engine::Queue.options())?;
+    let store = context.ring_store(&ring, "growth-clients", Engine::Queue.options())?;
     let mut seen: Vec<_> = CLIENTS.iter().map(|_| Crowd::empty()).collect();
     let name = |clients: usize| format!("growth/{clients} clients/granted holds");
     let sides = CLIENTS
@@ -216,7 +218,7 @@ fn ends(found: &mut Findings, things: &str, files: &[File], timed: &[Calls]) {
     ) else {
         return;
     };
-    let beside = format!("the same with {} {things}", small.size);
+    let beside = format!("the same with {}", small.size);
     for (call, least, most) in [
         ("hold", &least.hold, &most.hold),
         ("confirm", &least.confirm, &most.confirm),

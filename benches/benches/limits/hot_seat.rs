@@ -4,24 +4,17 @@
 //! at once. When the hot seat is sold, the next one is hot. Each round has a new file, so that both
 //! engines see the same hall.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use benches::comparison::{By, Comparison, Findings};
+use benches::comparison::{By, Comparison};
+use benches::findings::Findings;
 use benches::race::{Crowd, crowd};
 use benches::rounds::{Side, Taken, interleaved};
-use benches::scratch::{self, seat_ids};
+use benches::rush::{Buyer, Hall, SOLD};
+use benches::scratch;
 use benches::{Error, report};
 use evidence::{Check, Law, Reference, Rule};
-use soldonce::{
-    Claim, ConfirmOutcome, HoldDuration, HoldOutcome, HoldRefusal, HoldRequest, OwnerId, PaymentId,
-    SeatId, SeatStateKind, SeatStore as _, SqliteStore, StoreError,
-};
+use soldonce::SeatStateKind;
 
-use crate::context::{Context, Engine, PER_CALL, owner};
-
-/// Of a hundred holds, so many are for the hot seat.
-const HOT_PERCENT: u64 = 80;
-const SOLD: &str = "sold";
+use crate::context::{Context, Engine, PER_CALL};
 
 /// Compares attempts a second, the longest wait and fairness of the two engines.
 pub(crate) fn ask(context: &Context, found: &mut Findings, clients: usize) -> Result<(), Error> {
@@ -98,7 +91,7 @@ impl Watched {
         );
         let store = context.store(&file, self.engine.options())?;
         let hall = Hall::new(context.scale.seats);
-        scratch::add(&store, &hall.seats)?;
+        scratch::add(&store, hall.seats())?;
         let crowd = crowd(self.clients, context.scale.round, |number| {
             let mut buyer = Buyer::new(number, &hall, &store);
             move || buyer.call()
@@ -157,131 +150,5 @@ impl Watched {
                 ));
         }
         Ok(())
-    }
-}
-
-/// The seats, and which of them is hot.
-struct Hall {
-    seats: Vec<SeatId>,
-    hot: AtomicUsize,
-}
-
-impl Hall {
-    fn new(seats: u64) -> Self {
-        Self {
-            seats: seat_ids(0..seats),
-            hot: AtomicUsize::new(0),
-        }
-    }
-
-    /// Somebody was told that this seat is sold: if it is the hot one, the next one is hot now.
-    fn sold(&self, seat: usize) {
-        let next = (seat + 1) % self.seats.len();
-        // Of several who are told, one moves it on.
-        let _ = self
-            .hot
-            .compare_exchange(seat, next, Ordering::Relaxed, Ordering::Relaxed);
-    }
-}
-
-/// A client: it takes what it can get and pays for it.
-struct Buyer<'round> {
-    hall: &'round Hall,
-    store: &'round SqliteStore,
-    owner: OwnerId,
-    dice: SplitMix,
-    /// A hold that is to be paid: the place of its seat, the claim, and the payment.
-    due: Option<(usize, Claim, PaymentId)>,
-    payments: u64,
-}
-
-impl<'round> Buyer<'round> {
-    fn new(number: usize, hall: &'round Hall, store: &'round SqliteStore) -> Self {
-        Self {
-            hall,
-            store,
-            owner: owner(number),
-            dice: SplitMix(number as u64),
-            due: None,
-            payments: 0,
-        }
-    }
-
-    /// Pays what is due, or else asks for a seat. After an error the same call is made again.
-    fn call(&mut self) -> Result<&'static str, StoreError> {
-        match self.due.take() {
-            Some(due) => self.pay(due),
-            None => self.hold(),
-        }
-    }
-
-    fn hold(&mut self) -> Result<&'static str, StoreError> {
-        let seat = if self.dice.below(100) < HOT_PERCENT {
-            self.hall.hot.load(Ordering::Relaxed)
-        } else {
-            let place = self.dice.below(self.hall.seats.len() as u64);
-            usize::try_from(place).expect("below the number of seats")
-        };
-        let request = HoldRequest {
-            seat: self.hall.seats[seat].clone(),
-            owner: self.owner.clone(),
-            ttl: HoldDuration::MAX,
-        };
-        Ok(match self.store.hold(&request)?.outcome {
-            HoldOutcome::Held { hold_id, .. } => {
-                self.payments += 1;
-                let payment = PaymentId::new(format!("{}-{}", self.owner, self.payments));
-                let claim = Claim {
-                    seat: request.seat,
-                    owner: request.owner,
-                    hold_id,
-                };
-                self.due = Some((seat, claim, payment.expect("a short name")));
-                "held"
-            }
-            HoldOutcome::AlreadyHeld { .. } => "already_held",
-            HoldOutcome::Refused(HoldRefusal::HeldUntil(_)) => "refused_held",
-            HoldOutcome::Refused(HoldRefusal::Sold) => {
-                self.hall.sold(seat);
-                "refused_sold"
-            }
-        })
-    }
-
-    fn pay(&mut self, due: (usize, Claim, PaymentId)) -> Result<&'static str, StoreError> {
-        match self.store.confirm_payment(&due.2, &due.1) {
-            Ok(receipt) => Ok(match receipt.outcome {
-                ConfirmOutcome::Sold => {
-                    self.hall.sold(due.0);
-                    SOLD
-                }
-                ConfirmOutcome::RefundRequired { .. } => "refund_required",
-                ConfirmOutcome::Duplicate { .. } => "duplicate",
-                ConfirmOutcome::Conflict { .. } => "conflict",
-            }),
-            Err(error) => {
-                self.due = Some(due);
-                Err(error)
-            }
-        }
-    }
-}
-
-/// A small generator of numbers that are random enough to choose seats: SplitMix64 (Steele, Lea and
-/// Flood, 2014). Each client has its own, from its number, so that every run draws alike.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// 0 to `limit - 1`.
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
     }
 }

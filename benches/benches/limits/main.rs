@@ -11,13 +11,12 @@ mod growth;
 mod hot_seat;
 mod one_client;
 mod refused;
-mod ring;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use benches::comparison::Findings;
+use benches::findings::Findings;
 use benches::{Arguments, Error, Mode, exit, report};
 use evidence::Verdict;
 

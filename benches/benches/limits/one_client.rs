@@ -6,8 +6,10 @@
 use std::time::Instant;
 
 use benches::bare::{FrameLog, Sync};
-use benches::comparison::{By, Comparison, Findings};
+use benches::comparison::{By, Comparison};
+use benches::findings::Findings;
 use benches::race::Crowd;
+use benches::ring::Ring;
 use benches::rounds::{Taken, interleaved};
 use benches::{Error, report};
 use evidence::Rule;
@@ -15,7 +17,6 @@ use soldonce::SqliteStore;
 
 use crate::context::{Context, Engine, PER_CALL, owner};
 use crate::granted::only_held;
-use crate::ring::Ring;
 
 /// Compares the store with writes and syncs of the bare file, by either way to sync.
 pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> {
@@ -26,8 +27,8 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
         ],
         [Crowd::empty(), Crowd::empty()],
     );
-    let queue = rings[0].store(context, "one-queue", Engine::Queue.options())?;
-    let each = rings[1].store(context, "one-each", Engine::PerCall.options())?;
+    let queue = context.ring_store(&rings[0], "one-queue", Engine::Queue.options())?;
+    let each = context.ring_store(&rings[1], "one-each", Engine::PerCall.options())?;
     let path = context.scratch.path("one.log")?;
     let mut log = FrameLog::make(&path)?;
     let log = std::cell::RefCell::new(&mut log);

@@ -6,7 +6,8 @@
 
 use benches::bare::{self, Read};
 use benches::bulk::Bulk;
-use benches::comparison::{By, Comparison, Findings};
+use benches::comparison::{By, Comparison};
+use benches::findings::Findings;
 use benches::race::{race, together};
 use benches::rounds::{Taken, interleaved};
 use benches::scratch::{self, seat_ids};
