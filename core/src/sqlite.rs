@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use r2d2::{Pool, PooledConnection};
 use rusqlite::params;
@@ -79,6 +80,7 @@ use transaction::Transaction;
 pub struct SqliteStore {
     path: PathBuf,
     readers: Pool<Manager>,
+    busy_timeout: Duration,
     clock: Arc<dyn Clock>,
     sql: Sql,
     settings: Settings,
@@ -108,7 +110,7 @@ impl SqliteStore {
     }
 
     fn reader(&self) -> Result<PooledConnection<Manager>, StoreError> {
-        pool::lend(&self.readers)
+        pool::lend(&self.readers, self.busy_timeout)
     }
 
     /// A hold that changes nothing, answered from a snapshot; `None` when it may change something.

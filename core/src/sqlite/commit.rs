@@ -125,7 +125,7 @@ impl Writer {
 
     /// One job in a transaction of its own.
     fn alone(&self, job: &Job, wait: Duration) -> Answer {
-        let connection = pool::lend(&self.pool)?;
+        let connection = pool::lend(&self.pool, wait)?;
         let transaction = Transaction::immediate(&connection, wait, job.since)?;
         let done = self.run(&transaction, &job.work, self.clock.now())?;
         transaction.commit()?;
@@ -158,7 +158,7 @@ impl Writer {
             .unwrap_or_else(Instant::now);
         // A member that has waited in line has so much less to wait for the lock.
         let left = self.busy_timeout.saturating_sub(since.elapsed());
-        let connection = pool::lend(&self.pool).map_err(Failed::All)?;
+        let connection = pool::lend(&self.pool, left).map_err(Failed::All)?;
         let transaction = Transaction::immediate(&connection, left, since).map_err(Failed::All)?;
         let mut answers = Vec::new();
         loop {

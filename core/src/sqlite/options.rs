@@ -147,7 +147,7 @@ impl SqliteOptions {
         schema::migrate(&first, path)?;
         let settings = settings::of(&first)?;
         drop(first);
-        let pool = |role, size| pool::of(manager(role), size, self.busy_timeout);
+        let pool = |role, size| pool::of(manager(role), size);
         let (writers, readers) = match self.commit {
             Commit::PerCall => {
                 let shared = pool(Role::Writer, self.pool_size)?;
@@ -158,6 +158,7 @@ impl SqliteOptions {
         Ok(SqliteStore {
             path: path.to_owned(),
             readers,
+            busy_timeout: self.busy_timeout,
             clock: Arc::clone(&self.clock),
             sql: self.sql.clone(),
             settings,

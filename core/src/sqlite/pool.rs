@@ -117,17 +117,17 @@ impl ManageConnection for Manager {
     }
 }
 
+/// How long the first connections of a pool may take to open. The busy timeout is for calls: it may be
+/// far too short for this.
+const OPENING: Duration = Duration::from_secs(30);
+
 /// A pool of up to `size` connections.
-pub(super) fn of(
-    manager: Manager,
-    size: u32,
-    timeout: Duration,
-) -> Result<Pool<Manager>, StoreError> {
+pub(super) fn of(manager: Manager, size: u32) -> Result<Pool<Manager>, StoreError> {
     Pool::builder()
         .max_size(size)
         .min_idle(Some(size.min(8)))
         .test_on_check_out(false)
-        .connection_timeout(timeout.max(Duration::from_millis(1)))
+        .connection_timeout(OPENING)
         .error_handler(Box::new(LogErrors))
         .build(manager)
         .map_err(|source| StoreError::Database {
@@ -137,12 +137,16 @@ pub(super) fn of(
 }
 
 /// Borrows a connection. None to be had in time is [`StoreError::Busy`].
-pub(super) fn lend(pool: &Pool<Manager>) -> Result<PooledConnection<Manager>, StoreError> {
+pub(super) fn lend(
+    pool: &Pool<Manager>,
+    timeout: Duration,
+) -> Result<PooledConnection<Manager>, StoreError> {
     let asked = Instant::now();
-    pool.get().map_err(|source| StoreError::Busy {
-        waited: asked.elapsed(),
-        source: source.into(),
-    })
+    pool.get_timeout(timeout.max(Duration::from_millis(1)))
+        .map_err(|source| StoreError::Busy {
+            waited: asked.elapsed(),
+            source: source.into(),
+        })
 }
 
 /// The pool opens connections on threads of its own; what goes wrong there goes to the log.
