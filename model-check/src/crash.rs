@@ -6,6 +6,7 @@ pub mod examine;
 pub mod fault;
 pub mod faults;
 pub mod image;
+pub mod kill;
 pub mod log;
 pub mod plants;
 pub mod power;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use soldonce::invariant::Violation;
 
 use super::digest::Digest;
 use super::image::{Disk, Image, Kind};
@@ -139,14 +140,11 @@ pub fn go_on(
     let mut audit = Vec::new();
     if let Some(store) = runner.store() {
         match store.audit() {
-            Ok(violations) => audit.extend(
-                violations
-                    .iter()
-                    .map(ToString::to_string)
-                    .filter(|violation| {
-                        !clock_was_set_back(recording) || !is_about_time(violation)
-                    }),
-            ),
+            Ok(violations) => {
+                let set_back = clock_was_set_back(recording);
+                let found = violations.iter().filter(|found| counts(found, set_back));
+                audit.extend(found.map(ToString::to_string));
+            }
             Err(error) => audit.push(super::workload::in_full(&error)),
         }
     }
@@ -230,11 +228,14 @@ pub fn options(setup: &Setup) -> soldonce::SqliteOptions {
         .clock(Arc::clone(&setup.clock))
 }
 
+/// Does a finding of the audit count?
+///
 /// The audit holds the time of a refund against the time of the seat's next change. A refund is no
 /// change of its seat, so when the clock is set back in between, the change is the earlier of the two:
-/// sound data, by the table, which this rule of the audit refuses. Everything else it says counts.
-fn is_about_time(violation: &str) -> bool {
-    violation.ends_with("was decided at a time that does not fit the version it was decided on")
+/// sound data, by the table, which this one rule of the audit refuses. Everything else it says counts.
+pub fn counts(found: &Violation, clock_was_set_back: bool) -> bool {
+    const RULE: &str = "was decided at a time that does not fit the version it was decided on";
+    !clock_was_set_back || !found.detail.ends_with(RULE)
 }
 
 fn clock_was_set_back(recording: &Recording) -> bool {

@@ -124,6 +124,17 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Does the operation of this number fail? A lock that is busy is so six times in a row where it
+    /// lasts: SQLite asks for a reader's lock a hundred times over ten seconds before it gives up.
+    pub const fn hits(&self, number: u64) -> bool {
+        let lasts = match (self.lasting, self.code) {
+            (false, _) => 1,
+            (true, Code::Busy) => 6,
+            (true, Code::IoErr | Code::Full) => u64::MAX,
+        };
+        number >= self.nth && number - self.nth < lasts
+    }
+
     /// What SQLite is told.
     pub const fn result_code(&self) -> i32 {
         match (self.code, self.op) {
@@ -147,5 +158,48 @@ impl fmt::Display for Fault {
         let (op, code, effect) = (op.name(), self.code.name(), self.effect.name());
         let lasting = if *lasting { " and all after it" } else { "" };
         write!(f, "{op} {nth}{lasting}: {code}, {effect}")
+    }
+}
+
+impl Fault {
+    /// The case by which `replay` makes it again.
+    pub fn case(&self, store: &str, seed: u64, ops: usize) -> String {
+        let lasting = if self.lasting { "lasting" } else { "once" };
+        let (op, code, effect) = (self.op.name(), self.code.name(), self.effect.name());
+        let nth = self.nth;
+        format!("faults/{store}/{seed}/{ops}/{op}/{nth}/{lasting}/{code}/{effect}")
+    }
+
+    /// What a case says: the store, seed and steps of the workload, and the fault.
+    ///
+    /// # Errors
+    /// A line that says what a case looks like.
+    pub fn of_case(case: &str) -> Result<(String, (u64, usize), Self), String> {
+        let parsed = || {
+            let parts: [&str; 9] = case.split('/').collect::<Vec<_>>().try_into().ok()?;
+            let [_, store, seed, ops, op, nth, lasting, code, effect] = parts;
+            let op = Op::ALL.into_iter().find(|one| one.name() == op)?;
+            let fault = Self {
+                op,
+                nth: nth.parse().ok()?,
+                lasting: match lasting {
+                    "once" => false,
+                    "lasting" => true,
+                    _ => return None,
+                },
+                code: *op.codes().iter().find(|one| one.name() == code)?,
+                effect: *op.effects().iter().find(|one| one.name() == effect)?,
+            };
+            Some((
+                store.to_owned(),
+                (seed.parse().ok()?, ops.parse().ok()?),
+                fault,
+            ))
+        };
+        parsed().ok_or_else(|| {
+            format!(
+                "{case:?} is no case; a case is faults/STORE/SEED/OPS/OPERATION/N/once|lasting/CODE/EFFECT, as a violation shows it"
+            )
+        })
     }
 }

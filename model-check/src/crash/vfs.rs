@@ -66,7 +66,7 @@ impl Notes {
         let count = self.seen.entry(op).or_default();
         *count += 1;
         let fault = self.fault.as_ref().filter(|fault| fault.op == op)?;
-        if *count == fault.nth || fault.lasting && *count > fault.nth {
+        if fault.hits(*count) {
             self.failed += 1;
             return Some((fault.result_code(), fault.effect));
         }
