@@ -8,6 +8,7 @@ use crate::files::file_name;
 use crate::render;
 use crate::statement::Statement;
 use crate::value::Sha256;
+use crate::verify::MAX_FILE_BYTES;
 
 /// Why a statement was not written.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,9 @@ pub enum WriteError {
     /// one of the same second whose digest begins alike.
     #[error("{} exists already and is not overwritten", .0.display())]
     Exists(PathBuf),
+    /// The file would be larger than verify reads, 64 MiB. Nothing is written.
+    #[error("the statement takes {0} bytes, more than the 64 MiB that verify reads")]
+    TooLarge(usize),
     /// The file could not be written; no part of it is left behind.
     #[error("{} could not be written: {source}", .path.display())]
     File {
@@ -46,6 +50,10 @@ impl Statement {
     ///
     /// Each variant of [`WriteError`].
     pub fn write(&self, folder: &Path) -> Result<PathBuf, WriteError> {
+        let text = render::render(self);
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(WriteError::TooLarge(text.len()));
+        }
         fs::create_dir_all(folder).map_err(|source| WriteError::Folder {
             folder: folder.to_path_buf(),
             source,
@@ -63,9 +71,7 @@ impl Statement {
             draft.permissions(fs::Permissions::from_mode(0o644));
         }
         let mut draft = draft.tempfile_in(folder).map_err(failed)?;
-        draft
-            .write_all(render::render(self).as_bytes())
-            .map_err(failed)?;
+        draft.write_all(text.as_bytes()).map_err(failed)?;
         draft.as_file().sync_all().map_err(failed)?;
         draft
             .persist_noclobber(&path)

@@ -61,6 +61,16 @@ fn a_folder_that_can_not_be_made_is_named() {
 }
 
 #[test]
+fn a_statement_too_large_to_verify_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut statement = common::full();
+    statement.predicate.checks[0].notes = vec!["x".repeat(65 << 20)];
+    let refused = statement.write(folder.path()).unwrap_err();
+    assert!(matches!(refused, WriteError::TooLarge(_)), "{refused}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn neither_the_machine_nor_the_user_nor_a_place_is_told() {
     let secret = "/home/ada-lovelace/secret";
     let mut run = Builder::new(Kind::Crash);
