@@ -243,8 +243,8 @@ fn audit_payment(
         }
         Some(seat)
             if reason != RefundReason::UnknownSeat
-                && (seat.version == record.version && record.decided_at < seat.changed_at
-                    || seat.version > record.version && record.decided_at > seat.changed_at) =>
+                && seat.version == record.version
+                && record.decided_at < seat.changed_at =>
         {
             say(
                 Invariant::VersionsCountChanges,
