@@ -1,31 +1,46 @@
 //! The program: arguments, one file per subcommand, and exit codes.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// How the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+mod all;
+mod mutants;
+mod report;
+mod sequences;
+
+use report::Report;
+
+/// How the program ends. The order is that of gravity: of several parts, the worst counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// All that was checked holds.
-    Holds = 0,
-    /// It could not run.
-    CouldNotRun = 1,
-    /// It was used wrongly.
-    Usage = 2,
-    /// An invariant, a sequence or a history is violated, or a planted fault survived.
-    Violated = 3,
+    Holds,
     /// There is no verdict. Never a pass.
     #[expect(dead_code, reason = "given by the check of a history")]
-    Inconclusive = 5,
+    Inconclusive,
+    /// An invariant, a sequence or a history is violated, or a planted fault survived.
+    Violated,
     /// It was interrupted.
     #[expect(dead_code, reason = "given on SIGINT")]
-    Interrupted = 130,
+    Interrupted,
+    /// It could not run.
+    CouldNotRun,
+    /// It was used wrongly.
+    Usage,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Holds => 0,
+            Exit::CouldNotRun => 1,
+            Exit::Usage => 2,
+            Exit::Violated => 3,
+            Exit::Inconclusive => 5,
+            Exit::Interrupted => 130,
+        })
     }
 }
 
@@ -49,12 +64,33 @@ impl Failure {
     }
 }
 
-/// Checks a seat store against a reference: every answer, not only the end.
+impl From<model_check::sequence::run::CouldNotRun> for Failure {
+    fn from(error: model_check::sequence::run::CouldNotRun) -> Self {
+        Self::CouldNotRun(error.0)
+    }
+}
+
+/// Checks a seat store against a reference: every answer, and everything that can be read.
+///
+/// Without a subcommand it runs all that there is at a moderate depth.
 #[derive(Debug, Parser)]
 #[command(name = "model-check", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Check>,
+
+    /// The folder that the evidence file goes into [default: evidence/runs of the workspace].
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        conflicts_with = "no_evidence"
+    )]
+    evidence: Option<PathBuf>,
+
+    /// Write no evidence file.
+    #[arg(long, global = true)]
+    no_evidence: bool,
 }
 
 const EXIT_CODES: &str = "\
@@ -63,14 +99,23 @@ Exit codes: 0 all holds, 1 could not run, 2 wrong usage, 3 violated,
 
 /// One file each.
 #[derive(Debug, Subcommand)]
-enum Check {}
+enum Check {
+    Sequences(sequences::Sequences),
+    Mutants(mutants::Mutants),
+}
 
 impl Cli {
-    /// Runs what was asked for.
+    /// Runs what was asked for, and writes the evidence of it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        match self.command {
-            Some(check) => match check {},
-            None => Ok(Exit::Holds),
+        let mut report = Report::new();
+        let exit = match self.command {
+            None => all::run(&mut report),
+            Some(Check::Sequences(sequences)) => sequences.run(&mut report),
+            Some(Check::Mutants(mutants)) => mutants.run(&mut report),
+        }?;
+        if !self.no_evidence {
+            report.write(self.evidence)?;
         }
+        Ok(exit)
     }
 }

@@ -1,0 +1,31 @@
+//! `model-check` alone: everything there is, at a moderate depth.
+
+use super::mutants::Mutants;
+use super::report::{Report, say};
+use super::sequences::Sequences;
+use super::{Exit, Failure};
+
+pub(super) fn run(report: &mut Report) -> Result<Exit, Failure> {
+    let sequences = |store: &str| Sequences {
+        cases: 1_000,
+        seed: 1,
+        from: 0,
+        store: store.to_owned(),
+        replay: None,
+    };
+    let mutants = Mutants {
+        ids: Vec::new(),
+        cases: 1_000,
+        seed: 1,
+    };
+    let mut worst = sequences("sqlite").run(report)?;
+    say("");
+    worst = worst.max(sequences("sqlite-per-call").run(report)?);
+    say("\nplanted faults\n");
+    worst = worst.max(mutants.run(report)?);
+    say(match worst {
+        Exit::Holds => "\nall holds",
+        _ => "\nNOT all holds",
+    });
+    Ok(worst)
+}

@@ -1,0 +1,164 @@
+//! Faults in who gets a seat and for how long: in the statements of hold, and in time.
+
+use super::sql::{bare, patched, plant};
+use super::{Mutant, caught};
+use crate::sequence::Check::{Answer, Receipt, State};
+
+const GUARD: &str =
+    "AND (state = 'free' OR state = 'held' AND NOT (max(?2, changed_at) < expires))";
+const LIVE: &str = "(max(?2, changed_at) < expires)";
+
+pub(super) const MUTANTS: [Mutant; 12] = [
+    Mutant::new(
+        "M02",
+        "hold: no guard on the state, and the row count is ignored",
+        caught(Answer),
+        |path, world| {
+            bare(path, world, |sql| {
+                plant(&mut sql.hold, GUARD, "");
+                plant(
+                    &mut sql.hold,
+                    "state = 'held',",
+                    "state = 'held', payment_id = NULL,",
+                );
+            })
+        },
+    )
+    .bare(),
+    Mutant::new(
+        "M07",
+        "hold: an expired hold can be taken only after the instant it ends",
+        caught(Answer),
+        |path, world| {
+            patched(path, world, |sql| {
+                plant(
+                    &mut sql.hold,
+                    "NOT (max(?2, changed_at) < expires)",
+                    "max(?2, changed_at) > expires",
+                );
+            })
+        },
+    ),
+    Mutant::new(
+        "M11",
+        "time: a clock that steps back is believed",
+        caught(Answer),
+        |path, world| {
+            bare(path, world, |sql| {
+                for statement in [&mut sql.hold, &mut sql.release, &mut sql.confirm] {
+                    plant(statement, "max(?2, changed_at)", "?2");
+                }
+            })
+        },
+    )
+    .bare(),
+    Mutant::new(
+        "M34",
+        "hold: only a sweeper, which does not run, ends a hold",
+        caught(Answer),
+        |path, world| {
+            patched(path, world, |sql| {
+                plant(&mut sql.hold, GUARD, "AND state = 'free'")
+            })
+        },
+    )
+    .seen_in("Attendize 1000"),
+    Mutant::new(
+        "N01",
+        "hold: asking again extends the hold",
+        caught(Answer),
+        |path, world| {
+            patched(path, world, |sql| {
+                plant(
+                    &mut sql.hold,
+                    LIVE,
+                    "(max(?2, changed_at) < expires AND owner <> ?3)",
+                );
+            })
+        },
+    ),
+    Mutant::new(
+        "N02",
+        "hold: taking over an expired hold keeps its version and hold id",
+        caught(Answer),
+        |path, world| {
+            bare(path, world, |sql| {
+                plant(&mut sql.hold, "version + 1", "version + (state = 'free')");
+            })
+        },
+    )
+    .bare(),
+    Mutant::new(
+        "N03",
+        "hold: its length is cut to whole seconds",
+        caught(Answer),
+        |path, world| {
+            bare(path, world, |sql| {
+                plant(&mut sql.hold, "+ ?4", "+ (?4 / 1000) * 1000")
+            })
+        },
+    )
+    .bare(),
+    Mutant::new(
+        "N04",
+        "hold: the seat id is missing in the guard, every free seat is held",
+        caught(State),
+        |path, world| {
+            patched(path, world, |sql| {
+                plant(&mut sql.hold, "seat_id = ?1 AND ", "")
+            })
+        },
+    ),
+    Mutant::new(
+        "N05",
+        "release, confirm: owners are compared without regard to case",
+        caught(Answer),
+        |path, world| {
+            bare(path, world, |sql| {
+                for statement in [&mut sql.release, &mut sql.confirm] {
+                    plant(statement, "owner = ?3", "owner = ?3 COLLATE NOCASE");
+                }
+            })
+        },
+    )
+    .bare(),
+    Mutant::new(
+        "N06",
+        "hold: the time of the change is not kept",
+        caught(State),
+        |path, world| {
+            patched(path, world, |sql| {
+                plant(
+                    &mut sql.hold,
+                    "changed_at = max(?2, changed_at)\n",
+                    "changed_at = changed_at\n",
+                );
+            })
+        },
+    ),
+    Mutant::new(
+        "N07",
+        "confirm: the version does not grow with the sale",
+        caught(Receipt),
+        |path, world| {
+            bare(path, world, |sql| {
+                plant(
+                    &mut sql.confirm,
+                    "version = version + 1",
+                    "version = version",
+                )
+            })
+        },
+    )
+    .bare(),
+    Mutant::new(
+        "N08",
+        "hold: its length is cut at a limit that nobody is told of",
+        caught(Answer),
+        |path, world| {
+            patched(path, world, |sql| {
+                plant(&mut sql.hold, "+ ?4", "+ min(?4, 10)")
+            })
+        },
+    ),
+];

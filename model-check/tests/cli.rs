@@ -1,0 +1,161 @@
+//! The program from outside: what it prints, and how it exits.
+
+use std::process::{Command, Output};
+
+fn model_check(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_model-check"))
+        .args(arguments)
+        .arg("--no-evidence")
+        .output()
+        .expect("the program starts")
+}
+
+#[track_caller]
+fn check(arguments: &[&str], code: i32, says: &[&str]) {
+    let output = model_check(arguments);
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+    for part in says {
+        assert!(
+            text.contains(part),
+            "{arguments:?} should say {part:?}:\n{text}"
+        );
+    }
+    let wide = text
+        .lines()
+        .find(|line| line.chars().count() > 80 && code == 0);
+    assert_eq!(wide, None, "{arguments:?} prints more than 80 columns");
+}
+
+#[test]
+fn sequences_on_the_real_store_hold_and_exit_with_0() {
+    check(
+        &["sequences", "--cases", "30", "--seed", "5"],
+        0,
+        &[
+            "2,384 combinations, all right",
+            "30 sequences",
+            "commands/s with the check",
+        ],
+    );
+}
+
+#[test]
+fn a_violated_sequence_exits_with_3_and_says_how_to_see_it_again() {
+    check(
+        &["sequences", "--store", "mutant:M21", "--cases", "300"],
+        3,
+        &[
+            "VIOLATED by sequence",
+            "--from",
+            "--replay '",
+            "caught by the check 'restart'",
+        ],
+    );
+    check(
+        &["sequences", "--store", "mutant:M06"],
+        3,
+        &[
+            "VIOLATED in the small space",
+            "right is RefundRequired(Expired), the store says Sold",
+        ],
+    );
+}
+
+#[test]
+fn a_sequence_is_replayed_as_it_is_written() {
+    let sequence = "H(s,A)@0; C(p,s,A,h1)@10";
+    check(
+        &["sequences", "--replay", sequence],
+        0,
+        &[
+            sequence,
+            "Held(h1 until 10 ms)",
+            "RefundRequired(Expired)",
+            "holds",
+        ],
+    );
+    check(
+        &["sequences", "--store", "mutant:M06", "--replay", sequence],
+        3,
+        &["at step 2: right is RefundRequired(Expired), the store says Sold"],
+    );
+}
+
+#[test]
+fn a_named_file_must_not_be_there_and_stays_for_a_look() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("seats.sqlite");
+    let store = format!("sqlite:{}", path.display());
+    let arguments = ["sequences", "--store", &store, "--replay", "H(s,A)@0"];
+    check(&arguments, 0, &["holds"]);
+    assert!(path.exists());
+    check(
+        &arguments,
+        1,
+        &["is there already; name a file that is not"],
+    );
+    let nowhere = format!("sqlite:{}", folder.path().join("no/seats.sqlite").display());
+    check(
+        &["sequences", "--store", &nowhere, "--replay", "H(s,A)@0"],
+        1,
+        &["there is no folder"],
+    );
+}
+
+#[test]
+fn a_mutant_is_shown_with_what_caught_it() {
+    check(
+        &["mutants", "M13", "--cases", "300"],
+        0,
+        &[
+            "cqrs-journey 392",
+            "caught by the check that is named for it",
+            "--store mutant:M13",
+        ],
+    );
+}
+
+#[test]
+fn wrong_usage_exits_with_2_and_one_clear_line() {
+    check(
+        &["sequences", "--store", "postgres"],
+        2,
+        &["no store is called \"postgres\""],
+    );
+    check(
+        &["sequences", "--store", "mutant:M99"],
+        2,
+        &["ID is one of"],
+    );
+    check(&["mutants", "M99"], 2, &["there is no such mutant"]);
+    check(
+        &["sequences", "--replay", "H(s)@0"],
+        2,
+        &["step 1, \"H(s)@0\""],
+    );
+    check(&["sequences", "--cases", "many"], 2, &["invalid digit"]);
+    check(&["nonsense"], 2, &["unrecognized subcommand"]);
+}
+
+#[test]
+fn help_says_how_a_sequence_reads_and_what_exit_codes_mean() {
+    check(
+        &["--help"],
+        0,
+        &[
+            "Exit codes: 0 all holds, 1 could not run",
+            "sequences",
+            "mutants",
+        ],
+    );
+    check(
+        &["sequences", "--help"],
+        0,
+        &["locked ... / failing ... / lost ..."],
+    );
+}
