@@ -1,0 +1,98 @@
+//! The part of `model-check mutants` about crashes: each plant is put through the run that must catch it.
+
+use std::time::Instant;
+
+use evidence::Check;
+
+use model_check::crash::plants::{self, CaughtBy, Subject};
+use model_check::crash::{faults, power};
+
+use super::power::stop_on_interrupt;
+use super::report::{Report, count, say, seconds};
+use super::{Exit, Failure};
+
+/// How a plant was caught.
+struct Caught {
+    /// How many images or fault runs that took.
+    tried: u64,
+    /// The case that shows it.
+    case: String,
+    /// What is wrong in it.
+    what: String,
+}
+
+/// Hunts all plants of the crash checks, and shows each with the case that makes it again.
+pub(super) fn run(seed: u64, report: &mut Report) -> Result<Exit, Failure> {
+    say("\ncrashes\n");
+    let mut survived = 0;
+    let all = plants::all();
+    let mut check_notes = Vec::new();
+    for plant in &all {
+        let began = Instant::now();
+        let caught = hunt(plant, seed)?;
+        let by = match plant.caught_by {
+            Some(CaughtBy::Faults) => "faults",
+            Some(CaughtBy::Power) | None => "power",
+        };
+        if let Some(caught) = caught {
+            let (tried, took) = (count(caught.tried), seconds(began.elapsed()));
+            say(&format!("{:11} {}", plant.id, plant.fault));
+            say(&format!("            caught by {by} after {tried}, {took}"));
+            say(&format!("            model-check replay {}", caught.case));
+            say(&format!("            {}", caught.what));
+            check_notes.push(format!("{} ({}): {}", plant.id, plant.fault, caught.case));
+        } else {
+            survived += 1;
+            say(&format!("{:11} {}", plant.id, plant.fault));
+            say(&format!("            SURVIVED {by}"));
+            check_notes.push(format!("{} ({}): survived", plant.id, plant.fault));
+        }
+    }
+    let mut check = Check::passed(
+        "crash_plants",
+        "each fault planted for the crash checks is caught by the run that is named for it",
+        all.len() as u64,
+    )
+    .violations(survived);
+    for note in check_notes {
+        check = check.note(note);
+    }
+    report.check(check);
+    Ok(if survived == 0 {
+        Exit::Holds
+    } else {
+        Exit::Violated
+    })
+}
+
+fn hunt(plant: &Subject, seed: u64) -> Result<Option<Caught>, Failure> {
+    let could_not = |error: &dyn std::fmt::Display| Failure::CouldNotRun(error.to_string());
+    let stop = stop_on_interrupt()?;
+    if plant.caught_by == Some(CaughtBy::Faults) {
+        let config = faults::Config {
+            seed,
+            ops: 30,
+            every: 3,
+            stop_at_first: true,
+        };
+        let found = faults::run(plant, &config, stop, &|_, _| {}).map_err(|e| could_not(&e))?;
+        return Ok(found.violations.first().map(|first| Caught {
+            tried: found.runs,
+            case: first.fault.case(plant.id, config.seed, config.ops),
+            what: first.what.clone(),
+        }));
+    }
+    let config = power::Config {
+        seed,
+        ops: 120,
+        images: 5_000,
+        stop_at_first: true,
+        ..power::Config::default()
+    };
+    let found = power::run(plant, &config, stop, &|_| {}).map_err(|e| could_not(&e))?;
+    Ok(found.violations.first().map(|first| Caught {
+        tried: found.distinct,
+        case: first.case.to_string(),
+        what: first.what.clone(),
+    }))
+}
