@@ -259,7 +259,7 @@ pub fn real_store(
 ) -> Result<SqliteStore, StoreError> {
     let store = SqliteStore::options()
         .pool_size(connections)
-        .busy_timeout(std::time::Duration::from_secs(60))
+        .busy_timeout(std::time::Duration::from_mins(1))
         .clock(clock.clone())
         .open(path)?;
     store.add_seats(&plan.seats())?;

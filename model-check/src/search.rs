@@ -48,7 +48,7 @@ pub fn search(history: &History, steps: u64) -> Found {
         "the search is for small histories"
     );
     let mut search = Search::new(history, steps);
-    match search.from_here(0) {
+    match search.go_on(0) {
         Ok(true) => Found::Order,
         Ok(false) => Found::None,
         Err(OutOfSteps) => Found::GaveUp,
@@ -122,7 +122,7 @@ impl Search {
     }
 
     /// Is there an order for the calls that are not `done`, from the present state?
-    fn from_here(&mut self, done: u64) -> Result<bool, OutOfSteps> {
+    fn go_on(&mut self, done: u64) -> Result<bool, OutOfSteps> {
         if done & self.must == self.must {
             return Ok(true);
         }
@@ -174,7 +174,7 @@ impl Search {
                         == Err(Rejected::UnknownSeat)
                 });
                 if refused == Some(true) {
-                    self.from_here(done)
+                    self.go_on(done)
                 } else {
                     Ok(false)
                 }
@@ -188,7 +188,7 @@ impl Search {
                 match self.names.command(&call) {
                     None => {
                         if self.read_is(&call, told, version, at) {
-                            self.from_here(done)
+                            self.go_on(done)
                         } else {
                             Ok(false)
                         }
@@ -273,7 +273,7 @@ impl Search {
             self.state.payments.insert(payment.clone(), record);
             payment
         });
-        let found = self.from_here(done)?;
+        let found = self.go_on(done)?;
         if let Some((id, Some(seat))) = before {
             self.state.seats.insert(id, seat);
         }

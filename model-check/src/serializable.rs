@@ -111,6 +111,7 @@ mod judge;
 mod loose;
 mod offline;
 mod payment;
+mod refusal;
 mod rules;
 mod seat;
 mod unknown;

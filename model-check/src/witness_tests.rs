@@ -42,15 +42,15 @@ fn stale() -> History {
         invoked: invoked * 1_000,
         returned: returned * 1_000,
     };
-    let held = hold(&mut history, "alice");
+    let taken = hold(&mut history, "alice");
     let hold_id = HoldId::from(version(1));
     let expires = at(60_001);
     history.push(
         when(1, 1_000, 1_900),
-        held,
+        taken,
         receipt(Told::Held { hold_id, expires }, 1, 1),
     );
-    let Call::Hold { seat, owner, .. } = held else {
+    let Call::Hold { seat, owner, .. } = taken else {
         unreachable!("it is a hold");
     };
     let given_back = Call::Release(ClaimNo {

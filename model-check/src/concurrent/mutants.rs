@@ -224,7 +224,9 @@ impl Commands for ReadThenWrite {
 
 /// M04.
 #[derive(Default)]
-struct LockPerOwner(Mutex<HashMap<(OwnerId, SeatId), Arc<Mutex<()>>>>);
+struct LockPerOwner(Mutex<Locks>);
+
+type Locks = HashMap<(OwnerId, SeatId), Arc<Mutex<()>>>;
 
 impl Commands for LockPerOwner {
     fn run(&self, db: &Db<'_>, command: &Command) -> Result<Receipt<Outcome>, Rejected> {
@@ -306,7 +308,7 @@ struct OldSnapshot(Mutex<(u32, State)>);
 impl Commands for OldSnapshot {
     fn snapshot(&self, db: &Db<'_>) -> State {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.0 % 8 == 0 {
+        if kept.0.is_multiple_of(8) {
             kept.1 = Right.snapshot(db);
         }
         kept.0 += 1;

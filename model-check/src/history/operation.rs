@@ -477,10 +477,38 @@ impl Operation {
         }
     }
 
+    /// A hold that was refused because of another, as plain numbers. See `serializable::refusal`.
+    #[inline]
+    pub(crate) fn as_refused_hold(&self) -> Option<RefusedHold> {
+        (self.answer == AnswerKind::HeldUntil && self.call == CallKind::Hold).then_some(
+            RefusedHold {
+                seat: self.seat as usize,
+                owner: self.owner,
+                ttl: self.argument,
+                until: self.value,
+            },
+        )
+    }
+
+    /// Did this call make a hold of somebody else than this owner, until this time?
+    #[inline]
+    pub(crate) fn made_hold_against(&self, owner: u32, until: i64) -> bool {
+        self.answer == AnswerKind::Held && self.owner != owner && self.value == until
+    }
+
     #[inline]
     fn named_version(&self) -> Version {
         Version::new(self.version).expect("packed from one")
     }
+}
+
+/// The most frequent call on a seat that is in demand, unpacked as far as needed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RefusedHold {
+    pub(crate) seat: usize,
+    pub(crate) owner: u32,
+    pub(crate) ttl: i64,
+    pub(crate) until: i64,
 }
 
 #[inline]

@@ -117,7 +117,7 @@ struct Shared {
 }
 
 enum Message {
-    Batch(Batch),
+    Batch(Box<Batch>),
     Finish,
 }
 
@@ -422,7 +422,7 @@ impl Client {
                 self.anew = true;
             }
             // Without a recorder there is nobody to record for.
-            let _ = self.to_thread.send(Message::Batch(batch));
+            let _ = self.to_thread.send(Message::Batch(Box::new(batch)));
         }
         self.handed_over = now;
         let promised = match self.in_flight {
@@ -482,7 +482,7 @@ impl Merge {
             let mut finish = false;
             while let Some(next) = message {
                 match next {
-                    Message::Batch(batch) => self.take(batch),
+                    Message::Batch(batch) => self.take(&batch),
                     Message::Finish => finish = true,
                 }
                 message = from_clients.try_recv().ok();
@@ -506,7 +506,7 @@ impl Merge {
             .fold(self.clock.instant(), u64::min)
     }
 
-    fn take(&mut self, batch: Batch) {
+    fn take(&mut self, batch: &Batch) {
         let client = usize::from(batch.client);
         if self.clients.len() <= client {
             self.clients.resize_with(client + 1, Queue::default);
@@ -588,3 +588,7 @@ impl Merge {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;

@@ -77,6 +77,9 @@ impl<R: RuleSet> Checker<R> {
     #[inline]
     pub fn feed(&mut self, operation: &Operation, details: &Details) {
         self.counts.operations += 1;
+        if self.take_plain_refusal(operation) {
+            return;
+        }
         if let Err((rule, problem)) = self.take(operation, details) {
             self.violated(rule, problem, vec![*operation]);
         }
@@ -443,3 +446,7 @@ pub(super) fn home(answer: &Answered) -> Option<SeatNo> {
         None => answer.call.seat(),
     }
 }
+
+#[cfg(test)]
+#[path = "checker_tests.rs"]
+mod tests;

@@ -176,11 +176,11 @@ fn merge(reports: Vec<Report>) -> Report {
             Verdict::Inconclusive(why) => open = Some(why),
         }
     }
-    let verdict = if !violations.is_empty() {
+    let verdict = if violations.is_empty() {
+        open.map_or(Verdict::Holds, Verdict::Inconclusive)
+    } else {
         violations.truncate(16);
         Verdict::Violated(violations)
-    } else {
-        open.map_or(Verdict::Holds, Verdict::Inconclusive)
     };
     Report { verdict, counts }
 }

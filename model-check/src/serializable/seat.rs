@@ -76,6 +76,13 @@ impl SeatTrack {
         }
     }
 
+    /// The call that made this version, when it is remembered.
+    #[inline]
+    pub(super) fn made(&self, version: i64) -> Option<&Operation> {
+        let place = usize::try_from(version - self.done - 1).ok()?;
+        self.makers.get(place)?.as_ref()
+    }
+
     /// Takes the call as the maker of its version, which nobody made so far; or says that this is more
     /// than `reach` above all others, and was not taken.
     pub(super) fn set_maker(&mut self, operation: Operation, reach: i64) -> bool {
@@ -110,10 +117,15 @@ impl SeatTrack {
     #[inline]
     pub(super) fn floor(&self, instant: u64) -> Option<&Raise> {
         // Nearly always one of the last few.
-        self.raises
-            .iter()
-            .rev()
-            .find(|raise| raise.returned < instant)
+        let mut place = self.raises.len();
+        while let Some(before) = place.checked_sub(1) {
+            let raise = &self.raises[before];
+            if raise.returned < instant {
+                return Some(raise);
+            }
+            place = before;
+        }
+        None
     }
 
     #[inline]

@@ -130,9 +130,9 @@ fn given(given: &Given<'_>, names: &mut Names) -> Checked<Answer> {
         Given::Receipt {
             version: named,
             at,
-            outcome,
+            outcome: decided,
         } => Answer::Receipt {
-            told: told(outcome, names)?,
+            told: told(decided, names)?,
             version: version(*named)?,
             at: time(*at)?,
         },
