@@ -5,7 +5,9 @@ use std::time::Duration;
 use model_check::history::{
     Answer, Call, ClaimNo, ClockRule, Header, History, OwnerNo, SeatNo, Told, When,
 };
-use soldonce::{HoldDuration, HoldId, OwnerId, PaymentId, RefundReason, SeatId, Timestamp, Version};
+use soldonce::{
+    HoldDuration, HoldId, OwnerId, PaymentId, RefundReason, SeatId, Timestamp, Version,
+};
 
 /// What the store's clock shows at instant 0.
 const START: i64 = 1_700_000_000_000;
@@ -33,7 +35,10 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }
@@ -53,14 +58,20 @@ pub(crate) fn simulated(shape: Shape) -> History {
     };
     let mut seats: Vec<Seat> = (0..shape.seats)
         .map(|number| Seat {
-            number: history.names.seat(&SeatId::new(format!("s{number}")).expect("valid")),
+            number: history
+                .names
+                .seat(&SeatId::new(format!("s{number}")).expect("valid")),
             version: 0,
             held: None,
             changed_at: START,
         })
         .collect();
     let owners: Vec<OwnerNo> = (0..shape.clients)
-        .map(|number| history.names.owner(&OwnerId::new(format!("o{number}")).expect("valid")))
+        .map(|number| {
+            history
+                .names
+                .owner(&OwnerId::new(format!("o{number}")).expect("valid"))
+        })
         .collect();
     let mut numbers = Numbers(1);
     let lap = u64::from(shape.clients) * EACH;
@@ -69,7 +80,14 @@ pub(crate) fn simulated(shape: Shape) -> History {
         let instant = lap + call * EACH;
         let now = START + i64::try_from(instant / 1_000_000).expect("small");
         let place = usize::try_from(numbers.below(u64::from(shape.seats))).expect("small");
-        let (asked, told) = act(&mut history, &mut seats[place], owners[client], now, call, &mut numbers);
+        let (asked, told) = act(
+            &mut history,
+            &mut seats[place],
+            owners[client],
+            now,
+            call,
+            &mut numbers,
+        );
         let when = When {
             client: u16::try_from(client).expect("small"),
             invoked: instant - numbers.below(lap / 2),
@@ -112,7 +130,10 @@ fn act(
             let claim = claim(owner, 0);
             let payment = PaymentId::new(format!("p{call}")).expect("valid");
             let payment = history.names.payment(&payment);
-            (Call::Confirm { payment, claim }, Told::Refund(RefundReason::Superseded))
+            (
+                Call::Confirm { payment, claim },
+                Told::Refund(RefundReason::Superseded),
+            )
         }
         _ => hold(seat, owner, now, numbers),
     }

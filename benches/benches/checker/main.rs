@@ -40,9 +40,24 @@ fn run() -> Result<Option<Verdict>, Error> {
         return Ok(None);
     }
     let sizes = match arguments.mode {
-        Mode::Measure if arguments.quick => Sizes { calls: 1_000_000, rounds: 3, run: 2_000, small: 2_000 },
-        Mode::Measure | Mode::Profile => Sizes { calls: 1_000_000, rounds: 7, run: 8_000, small: 10_000 },
-        Mode::Test | Mode::List => Sizes { calls: 2_000, rounds: 1, run: 80, small: 14 },
+        Mode::Measure if arguments.quick => Sizes {
+            calls: 1_000_000,
+            rounds: 3,
+            run: 2_000,
+            small: 2_000,
+        },
+        Mode::Measure | Mode::Profile => Sizes {
+            calls: 1_000_000,
+            rounds: 7,
+            run: 8_000,
+            small: 10_000,
+        },
+        Mode::Test | Mode::List => Sizes {
+            calls: 2_000,
+            rounds: 1,
+            run: 80,
+            small: 14,
+        },
     };
     let mut statement = report::begin(&arguments);
     let started = Instant::now();
@@ -63,7 +78,11 @@ fn memory(statement: &mut Builder, sizes: &Sizes) {
     let Some(before) = resident() else {
         return;
     };
-    let shape = Shape { calls: sizes.calls * 4, clients: 32, seats: 1 };
+    let shape = Shape {
+        calls: sizes.calls * 4,
+        clients: 32,
+        seats: 1,
+    };
     let history = simulated(shape);
     forget_peak();
     let report = check_on_one_core(&history);
@@ -77,7 +96,9 @@ fn memory(statement: &mut Builder, sizes: &Sizes) {
         as_float(bytes) / as_float(shape.calls),
         shape.calls
     );
-    statement.count("memory_bytes", bytes).count("memory_calls", shape.calls);
+    statement
+        .count("memory_bytes", bytes)
+        .count("memory_calls", shape.calls);
 }
 
 fn checks<'h>(id: &str, history: &'h History) -> (String, Round<'h>) {
@@ -94,16 +115,29 @@ fn checks<'h>(id: &str, history: &'h History) -> (String, Round<'h>) {
 
 /// A hot seat and a thousand seats, ten times the hot seat, and the file form.
 fn large(statement: &mut Builder, sizes: &Sizes) -> Result<(), Error> {
-    let shape = Shape { calls: sizes.calls, clients: 32, seats: 1 };
+    let shape = Shape {
+        calls: sizes.calls,
+        clients: 32,
+        seats: 1,
+    };
     let hot = simulated(shape);
-    let spread = simulated(Shape { seats: 1_000, ..shape });
-    let tenfold = simulated(Shape { calls: sizes.calls * 10, ..shape });
+    let spread = simulated(Shape {
+        seats: 1_000,
+        ..shape
+    });
+    let tenfold = simulated(Shape {
+        calls: sizes.calls * 10,
+        ..shape
+    });
     let mut file = Vec::new();
     write(&hot, &mut file).expect("memory takes it");
     let reading: Round<'_> = Box::new(|| {
         let started = Instant::now();
         let read = black_box(read(black_box(&file[..])).expect("what was written is read"));
-        Ok(Taken { count: read.operations.len() as u64, time: started.elapsed() })
+        Ok(Taken {
+            count: read.operations.len() as u64,
+            time: started.elapsed(),
+        })
     });
     let sides = interleaved(
         sizes.rounds,
@@ -115,7 +149,11 @@ fn large(statement: &mut Builder, sizes: &Sizes) -> Result<(), Error> {
         ],
     )?;
     for side in &sides {
-        println!("{:<37} {:>6.2} million calls a second", side.id, 1e3 / side.median_ns());
+        println!(
+            "{:<37} {:>6.2} million calls a second",
+            side.id,
+            1e3 / side.median_ns()
+        );
         statement.benchmark(side.id.clone(), side.samples());
     }
     let growth = ratio_of_times(&sides[2], &sides[0]);
@@ -126,7 +164,10 @@ fn large(statement: &mut Builder, sizes: &Sizes) -> Result<(), Error> {
         growth.greatest * 10.0
     );
     let beside = ratio_of_times(&sides[3], &sides[0]);
-    println!("reading takes {:.1} times as long as checking", beside.median);
+    println!(
+        "reading takes {:.1} times as long as checking",
+        beside.median
+    );
     Ok(())
 }
 
@@ -138,12 +179,19 @@ fn against_search(statement: &mut Builder, sizes: &Sizes) -> Result<(), Error> {
         let size = history.operations.len();
         by_size[size].push(history);
     }
-    for (size, histories) in by_size.iter().enumerate().filter(|(_, some)| !some.is_empty()) {
+    for (size, histories) in by_size
+        .iter()
+        .enumerate()
+        .filter(|(_, some)| !some.is_empty())
+    {
         let count = histories.len() as u64;
         let timed = |work: &dyn Fn(&History)| {
             let started = Instant::now();
             histories.iter().for_each(work);
-            Ok(Taken { count, time: started.elapsed() })
+            Ok(Taken {
+                count,
+                time: started.elapsed(),
+            })
         };
         let near_linear: Round<'_> = Box::new(|| {
             timed(&|history| {
@@ -180,7 +228,11 @@ fn online(statement: &mut Builder, sizes: &Sizes) -> Result<(), Error> {
     let side = |id: &str, check: bool| -> (String, Round<'_>) {
         let (scratch, sizes, calls) = (&scratch, &sizes, &calls);
         let round = move || {
-            let plan = Plan { threads: 8, calls: sizes.run, seed: 1 };
+            let plan = Plan {
+                threads: 8,
+                calls: sizes.run,
+                seed: 1,
+            };
             let clock = RunClock::start();
             let number = calls.replace(calls.get() + 1);
             let path = scratch.path(&format!("online-{number}.sqlite"))?;
@@ -193,13 +245,19 @@ fn online(statement: &mut Builder, sizes: &Sizes) -> Result<(), Error> {
             let time = started.elapsed();
             let report = recorder.finish().report;
             assert!(!check || report.verdict == serializable::Verdict::Holds);
-            Ok(Taken { count: sizes.run as u64, time })
+            Ok(Taken {
+                count: sizes.run as u64,
+                time,
+            })
         };
         (id.to_owned(), Box::new(round))
     };
     let sides = interleaved(
         sizes.rounds,
-        vec![side("online/checked", true), side("online/only recorded", false)],
+        vec![
+            side("online/checked", true),
+            side("online/only recorded", false),
+        ],
     )?;
     let cost = ratio_of_times(&sides[0], &sides[1]);
     println!(

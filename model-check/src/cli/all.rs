@@ -1,5 +1,7 @@
 //! `model-check` alone: everything there is, at a moderate depth.
 
+use super::agree::Agree;
+use super::histories::Histories;
 use super::mutants::Mutants;
 use super::report::{Report, say};
 use super::sequences::Sequences;
@@ -23,6 +25,19 @@ pub(super) fn run(report: &mut Report) -> Result<Exit, Failure> {
     worst = worst.max(sequences("sqlite-per-call").run(report)?);
     say("\nplanted faults\n");
     worst = worst.max(mutants.run(report)?);
+    say("\nconcurrent histories\n");
+    let histories = Histories {
+        calls: 1_000,
+        seed: 1,
+        pictures: None,
+    };
+    worst = worst.max(histories.run(report)?);
+    say("\nthe check of histories against an exhaustive search\n");
+    let agree = Agree {
+        cases: 14_000,
+        seed: 1,
+    };
+    worst = worst.max(agree.run(report)?);
     say(match worst {
         Exit::Holds => "\nall holds",
         _ => "\nNOT all holds",

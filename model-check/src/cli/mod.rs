@@ -5,8 +5,16 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod agree;
 mod all;
+mod check;
+mod faults;
+mod histories;
+mod kill;
 mod mutants;
+mod plants;
+mod power;
+mod replay;
 mod report;
 mod sequences;
 
@@ -18,12 +26,10 @@ pub(crate) enum Exit {
     /// All that was checked holds.
     Holds,
     /// There is no verdict. Never a pass.
-    #[expect(dead_code, reason = "given by the check of a history")]
     Inconclusive,
     /// An invariant, a sequence or a history is violated, or a planted fault survived.
     Violated,
     /// It was interrupted.
-    #[expect(dead_code, reason = "given on SIGINT")]
     Interrupted,
     /// It could not run.
     CouldNotRun,
@@ -74,7 +80,7 @@ impl From<model_check::sequence::run::CouldNotRun> for Failure {
 ///
 /// Without a subcommand it runs all that there is at a moderate depth.
 #[derive(Debug, Parser)]
-#[command(name = "model-check", version, after_help = EXIT_CODES)]
+#[command(name = "model-check", version, after_help = EXIT_CODES, max_term_width = 80, term_width = 80)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Check>,
@@ -102,6 +108,19 @@ Exit codes: 0 all holds, 1 could not run, 2 wrong usage, 3 violated,
 enum Check {
     Sequences(sequences::Sequences),
     Mutants(mutants::Mutants),
+    Histories(histories::Histories),
+    Check(check::CheckFile),
+    Agree(agree::Agree),
+    Power(power::Power),
+    Faults(faults::Faults),
+    Kill(kill::Kill),
+    Replay(replay::Replay),
+    /// The JSON schema of one line of a history file.
+    Schema,
+    #[command(hide = true)]
+    BuyersShare(histories::BuyersShare),
+    #[command(hide = true)]
+    KillChild(kill::KillChild),
 }
 
 impl Cli {
@@ -112,6 +131,19 @@ impl Cli {
             None => all::run(&mut report),
             Some(Check::Sequences(sequences)) => sequences.run(&mut report),
             Some(Check::Mutants(mutants)) => mutants.run(&mut report),
+            Some(Check::Histories(histories)) => histories.run(&mut report),
+            Some(Check::Check(file)) => file.run(&mut report),
+            Some(Check::Agree(agree)) => agree.run(&mut report),
+            Some(Check::Power(power)) => power.run(&mut report),
+            Some(Check::Faults(faults)) => faults.run(&mut report),
+            Some(Check::Kill(kill)) => kill.run(&mut report),
+            Some(Check::Replay(replay)) => replay.run(&mut report),
+            Some(Check::BuyersShare(share)) => return share.run(),
+            Some(Check::KillChild(child)) => return child.run(),
+            Some(Check::Schema) => {
+                report::say(model_check::history::schema().trim_end());
+                return Ok(Exit::Holds);
+            }
         }?;
         if !self.no_evidence {
             report.write(self.evidence)?;

@@ -99,6 +99,8 @@ fn write(connection: &Connection, begin: Begin) -> rusqlite::Result<bool> {
             connection.execute_batch("ROLLBACK")?;
             match error.sqlite_error() {
                 Some(code) if code.extended_code == BUSY_SNAPSHOT => Ok(true),
+                // Somebody else was writing: one that reads already is not made to wait, either.
+                Some(code) if code.extended_code == rusqlite::ffi::SQLITE_BUSY => Ok(false),
                 _ => Err(error),
             }
         }

@@ -87,6 +87,11 @@ fn calls_in_any_order_are_sorted_by_their_return() {
 
 #[test]
 fn the_schema_in_the_repository_is_the_one_made_from_the_types() {
+    // As values: the order of the keys depends on what other crates ask of serde_json.
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
     let kept = include_str!("../../schema/history.schema.json");
-    assert!(kept == schema(), "write it again: model-check schema");
+    assert!(
+        value(kept) == value(&schema()),
+        "write it again: model-check schema"
+    );
 }
