@@ -150,7 +150,7 @@ fn a_store_that_is_broken_on_purpose_is_exit_code_3_with_a_witness() {
 #[test]
 fn a_ramp_ends_at_the_first_rate_that_is_not_kept() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = "--ramp 50:100050:100000 --duration 1s --clients 2 --format json";
+    let options = "--ramp 50:9000050:9000000 --duration 1s --clients 2 --format json";
     let (code, out, err) = ended(stress(folder.path(), options));
     assert_eq!(code, Some(0), "{out}{err}");
     let report: Value = serde_json::from_str(&out).expect("one JSON object");

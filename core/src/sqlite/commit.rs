@@ -157,7 +157,9 @@ impl Writer {
             .next()
             .unwrap_or_else(Instant::now);
         // A member that has waited in line has so much less to wait for the lock.
-        let left = self.busy_timeout.saturating_sub(since.elapsed());
+        let waited =
+            Duration::from_millis(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let left = self.busy_timeout.saturating_sub(waited);
         let connection = pool::lend(&self.pool, left).map_err(Failed::All)?;
         let transaction = Transaction::immediate(&connection, left, since).map_err(Failed::All)?;
         let mut answers = Vec::new();

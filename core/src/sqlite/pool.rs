@@ -127,6 +127,10 @@ pub(super) fn of(manager: Manager, size: u32) -> Result<Pool<Manager>, StoreErro
         .max_size(size)
         .min_idle(Some(size.min(8)))
         .test_on_check_out(false)
+        // Connections to a file do not age. Without these two the pool needs no reaper, whose threads
+        // would outlive a closed store for half a minute.
+        .max_lifetime(None)
+        .idle_timeout(None)
         .connection_timeout(OPENING)
         .error_handler(Box::new(LogErrors))
         .build(manager)

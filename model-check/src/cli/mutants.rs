@@ -61,7 +61,11 @@ impl Mutants {
                 .iter()
                 .for_each(|(mutant, hunt)| show_one(mutant, hunt));
         }
-        Ok(verdict(&hunted, report))
+        let exit = verdict(&hunted, report);
+        if self.ids.is_empty() {
+            return Ok(exit.max(super::plants::run(self.seed, report)?));
+        }
+        Ok(exit)
     }
 }
 
@@ -124,11 +128,9 @@ fn show_one(mutant: &Mutant, hunt: &Hunt) {
     );
     line(
         "again",
-        &format!(
-            "model-check sequences --store mutant:{} --replay '{}'",
-            mutant.id, hunt.sequence
-        ),
+        &format!("model-check sequences --store mutant:{} \\", mutant.id),
     );
+    line("", &format!("--replay '{}'", hunt.sequence));
     say("");
 }
 

@@ -1,6 +1,7 @@
 //! An operation on a file that fails: which one, how, and what it has done nevertheless.
 
 use std::fmt;
+use std::time::Duration;
 
 use rusqlite::ffi;
 
@@ -124,6 +125,10 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// A fault that lasts is over after this time at the latest: a store that opens its connections
+    /// may wait for as long as they fail.
+    pub const LASTS: Duration = Duration::from_millis(300);
+
     /// Does the operation of this number fail? A lock that is busy is so six times in a row where it
     /// lasts: SQLite asks for a reader's lock a hundred times over ten seconds before it gives up.
     pub const fn hits(&self, number: u64) -> bool {

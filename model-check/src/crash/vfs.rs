@@ -45,6 +45,8 @@ struct Notes {
     /// How many operations each kind has seen since the fault was armed, or the log begun.
     seen: BTreeMap<Op, u64>,
     failed: u64,
+    /// When the armed fault struck first.
+    struck: Option<Instant>,
     syncs_lie: bool,
 }
 
@@ -66,7 +68,12 @@ impl Notes {
         let count = self.seen.entry(op).or_default();
         *count += 1;
         let fault = self.fault.as_ref().filter(|fault| fault.op == op)?;
-        if fault.hits(*count) {
+        if fault.hits(*count)
+            && self
+                .struck
+                .is_none_or(|first| first.elapsed() < Fault::LASTS)
+        {
+            self.struck.get_or_insert_with(Instant::now);
             self.failed += 1;
             return Some((fault.result_code(), fault.effect));
         }
@@ -144,6 +151,7 @@ impl Vfs {
     pub fn arm(&self, fault: Option<Fault>) {
         let mut notes = self.shared.notes();
         notes.fault = fault;
+        notes.struck = None;
         notes.seen.clear();
     }
 

@@ -54,7 +54,7 @@ pub(super) const MUTANTS: [Mutant; 5] = [
     Mutant::new(
         "N31",
         "a refusal is cached until the hold ends, whoever releases it meanwhile",
-        caught(crate::sequence::Check::Answer),
+        only_in_sequences(crate::sequence::Check::Answer),
         |path, world| {
             Ok(Box::new(Wrapped(CachedRefusals {
                 refused: Mutex::default(),

@@ -189,7 +189,7 @@ pub(super) const MUTANTS: [Mutant; 17] = [
     Mutant::new(
         "N22",
         "confirm: a redelivered refund is decided anew",
-        caught(Answer),
+        caught(State),
         |path, world| {
             patched(path, world, |sql| {
                 plant(

@@ -105,7 +105,7 @@ pub(super) const MUTANTS: [Mutant; 8] = [
     Mutant::new(
         "N15",
         "release: of every seat that the owner holds under that id",
-        caught(State),
+        caught(Answer),
         |path, world| {
             patched(path, world, |sql| {
                 plant(&mut sql.release, "seat_id = ?1 AND ", "")
