@@ -100,7 +100,7 @@ const MISFITS: [(Edit, &str); 23] = [
         |it| {
             it.predicate.results.benchmarks[0]
                 .times_ns
-                .push(Real::new(1.0).unwrap())
+                .push(Real::new(1.0).unwrap());
         },
         "predicate.results.benchmarks[0]: needs as many times",
     ),

@@ -16,7 +16,7 @@
 //!   clock that steps), the history says [`ClockRule::Free`].
 //!
 //! Runs are recorded with a [`Recorder`], which checks them while they go on. The form on disk is
-//! described in `HISTORY.md`; [`read`] and [`write`] stream it.
+//! described in `HISTORY.md`; [`read`] and [`write()`] stream it.
 
 mod clock;
 mod convert;

@@ -1,6 +1,6 @@
 //! Checks a seat store against a reference.
 //!
-//! [`reference`] says what each command does. [`sequence`] gives commands to a store one after the
+//! [`mod@reference`] says what each command does. [`sequence`] gives commands to a store one after the
 //! other and compares every answer and everything that can be read; [`serializable`] proves whole
 //! concurrent runs. [`mutants`] are stores with planted faults, which show that the checks catch what
 //! they are there for. Which store is checked is chosen by name, in [`store_choice`]; what goes wrong

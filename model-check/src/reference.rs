@@ -313,9 +313,7 @@ fn confirm_new(
 fn confirm_known(known: Known<'_>, claim: &Claim, clock: Timestamp) -> Decided {
     let now = decision_time(known.seat, clock).max(known.record.decided_at);
     let recorded = Box::new(known.record.clone());
-    let (row, outcome) = if known.record.claim != *claim {
-        (Row::OtherClaim, ConfirmOutcome::Conflict { recorded })
-    } else {
+    let (row, outcome) = if known.record.claim == *claim {
         match known.record.decision {
             Decision::Sold => (Row::SoldAgain, ConfirmOutcome::Duplicate { recorded }),
             Decision::RefundRequired(reason) => {
@@ -324,6 +322,8 @@ fn confirm_known(known: Known<'_>, claim: &Claim, clock: Timestamp) -> Decided {
                 (Row::RefundAgain, outcome)
             }
         }
+    } else {
+        (Row::OtherClaim, ConfirmOutcome::Conflict { recorded })
     };
     unchanged(known.seat, row, outcome, now)
 }

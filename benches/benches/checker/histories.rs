@@ -1,7 +1,5 @@
 //! Large histories that hold, made from a simulated store that takes effect at one instant.
 
-use std::time::Duration;
-
 use model_check::history::{
     Answer, Call, ClaimNo, ClockRule, Header, History, OwnerNo, SeatNo, Told, When,
 };
@@ -189,10 +187,4 @@ fn field(name: &str) -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with(name))?;
     let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kibibytes * 1024)
-}
-
-/// Calls a second.
-#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-pub(crate) fn rate(calls: u64, time: Duration) -> f64 {
-    calls as f64 / time.as_secs_f64()
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use benches::rounds::{Round, Side, Taken, as_float, interleaved, ratio_of_times};
+use benches::rounds::{Round, Taken, as_float, interleaved, ratio_of_times};
 use benches::scratch::Scratch;
 use benches::{Arguments, Error, Mode, exit, report};
 use evidence::{Builder, Check, Verdict};

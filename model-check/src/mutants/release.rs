@@ -43,7 +43,7 @@ pub(super) const MUTANTS: [Mutant; 8] = [
         caught(Answer),
         |path, world| {
             patched(path, world, |sql| {
-                plant(&mut sql.release, " AND owner = ?3", "")
+                plant(&mut sql.release, " AND owner = ?3", "");
             })
         },
     ),
@@ -53,7 +53,7 @@ pub(super) const MUTANTS: [Mutant; 8] = [
         caught(Answer),
         |path, world| {
             patched(path, world, |sql| {
-                plant(&mut sql.release, " AND version = ?4", "")
+                plant(&mut sql.release, " AND version = ?4", "");
             })
         },
     ),
@@ -81,7 +81,7 @@ pub(super) const MUTANTS: [Mutant; 8] = [
                     &mut sql.release,
                     "version = version + 1",
                     "version = version",
-                )
+                );
             })
         },
     )
@@ -108,7 +108,7 @@ pub(super) const MUTANTS: [Mutant; 8] = [
         caught(Answer),
         |path, world| {
             patched(path, world, |sql| {
-                plant(&mut sql.release, "seat_id = ?1 AND ", "")
+                plant(&mut sql.release, "seat_id = ?1 AND ", "");
             })
         },
     ),

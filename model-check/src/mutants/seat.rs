@@ -58,7 +58,7 @@ pub(super) const MUTANTS: [Mutant; 12] = [
         caught(Answer),
         |path, world| {
             patched(path, world, |sql| {
-                plant(&mut sql.hold, GUARD, "AND state = 'free'")
+                plant(&mut sql.hold, GUARD, "AND state = 'free'");
             })
         },
     )
@@ -94,7 +94,7 @@ pub(super) const MUTANTS: [Mutant; 12] = [
         caught(Answer),
         |path, world| {
             bare(path, world, |sql| {
-                plant(&mut sql.hold, "+ ?4", "+ (?4 / 1000) * 1000")
+                plant(&mut sql.hold, "+ ?4", "+ (?4 / 1000) * 1000");
             })
         },
     )
@@ -105,7 +105,7 @@ pub(super) const MUTANTS: [Mutant; 12] = [
         caught(State),
         |path, world| {
             patched(path, world, |sql| {
-                plant(&mut sql.hold, "seat_id = ?1 AND ", "")
+                plant(&mut sql.hold, "seat_id = ?1 AND ", "");
             })
         },
     ),
@@ -146,7 +146,7 @@ pub(super) const MUTANTS: [Mutant; 12] = [
                     &mut sql.confirm,
                     "version = version + 1",
                     "version = version",
-                )
+                );
             })
         },
     )
@@ -157,7 +157,7 @@ pub(super) const MUTANTS: [Mutant; 12] = [
         caught(Answer),
         |path, world| {
             patched(path, world, |sql| {
-                plant(&mut sql.hold, "+ ?4", "+ min(?4, 10)")
+                plant(&mut sql.hold, "+ ?4", "+ min(?4, 10)");
             })
         },
     ),

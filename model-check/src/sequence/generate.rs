@@ -197,12 +197,11 @@ fn draw(drawn: &Drawn, dice: Dice) -> Step {
         _ => Command::Release(claim_on(drawn, seat, dice)),
     };
     let (via, fault) = match (drawn.trouble, dice.below(7, 100)) {
-        (Trouble::Without, _) => (Via::First, Fault::None),
         (Trouble::All, 0) => (Via::First, Fault::Locked),
         (Trouble::All, 1) => (Via::First, Fault::CommitFails),
         (Trouble::All, 2..4) => (Via::First, Fault::AnswerLost),
         (Trouble::All, 4..20) => (Via::Second, Fault::None),
-        (Trouble::All, _) => (Via::First, Fault::None),
+        (Trouble::Without | Trouble::All, _) => (Via::First, Fault::None),
     };
     Step::Call(Call {
         at,
