@@ -57,9 +57,9 @@ impl Mutants {
         if self.ids.is_empty() {
             show_table(&hunted);
         } else {
-            hunted
-                .iter()
-                .for_each(|(mutant, hunt)| show_one(mutant, hunt));
+            for (mutant, hunt) in &hunted {
+                show_one(mutant, hunt);
+            }
         }
         let exit = verdict(&hunted, report);
         if self.ids.is_empty() {
