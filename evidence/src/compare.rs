@@ -108,7 +108,12 @@ pub enum Comparison {
         b: bool,
     },
     /// Decided by the figures.
-    Measured(Vec<Row>),
+    Measured {
+        /// What was compared; at least one.
+        rows: Vec<Row>,
+        /// What was not, and why: one run has it only, or there are too few samples.
+        left_out: Vec<String>,
+    },
 }
 
 impl Comparison {
@@ -118,7 +123,7 @@ impl Comparison {
             Self::Refused(_) => None,
             Self::Failed { b: true, .. } => Some(Change::Slower),
             Self::Failed { b: false, .. } => Some(Change::Faster),
-            Self::Measured(rows) => {
+            Self::Measured { rows, .. } => {
                 let changes = || rows.iter().map(|row| row.change);
                 changes()
                     .find(|change| *change == Change::Slower)
@@ -147,44 +152,46 @@ pub fn compare(a: &Statement, b: &Statement, method: &Method) -> Comparison {
     if !reasons.is_empty() {
         return Comparison::Refused(reasons);
     }
-    let pairs = samples(a, b);
+    let (pairs, mut left_out) = samples(a, b);
     let mut rows = Vec::new();
-    let mut reasons = Vec::new();
-    for Pair { name, unit, a, b } in pairs {
-        match ratio_of_means(&a, &b) {
-            None => reasons.push(format!(
-                "{name} has {} and {} samples, at least {FEWEST} of both are needed",
-                a.len(),
-                b.len()
+    for pair in pairs {
+        match ratio_of_means(&pair.a, &pair.b) {
+            None => left_out.push(format!(
+                "{} has {} and {} samples, at least {FEWEST} of both are needed",
+                pair.name,
+                pair.a.len(),
+                pair.b.len()
             )),
-            Some(Ratio { found, low, high }) => {
-                let (more, less) = if unit == "ns" {
-                    (Change::Slower, Change::Faster)
-                } else {
-                    (Change::Faster, Change::Slower)
-                };
-                let change = match () {
-                    () if low > 1.0 + method.noise => more,
-                    () if high < 1.0 / (1.0 + method.noise) => less,
-                    () => Change::NoDifference,
-                };
-                rows.push(Row {
-                    name,
-                    unit,
-                    a: mean(&a),
-                    b: mean(&b),
-                    ratio: found,
-                    interval: (low, high),
-                    change,
-                });
-            }
+            Some(ratio) => rows.push(row(pair, ratio, method.noise)),
         }
     }
     if rows.is_empty() {
-        reasons.push("they have no samples in common: benchmarks, or counts by the second".into());
-        return Comparison::Refused(reasons);
+        left_out.push("they have no samples in common: benchmarks, or counts by the second".into());
+        return Comparison::Refused(left_out);
     }
-    Comparison::Measured(rows)
+    Comparison::Measured { rows, left_out }
+}
+
+fn row(pair: Pair, Ratio { found, low, high }: Ratio, noise: f64) -> Row {
+    let (more, less) = if pair.unit == "ns" {
+        (Change::Slower, Change::Faster)
+    } else {
+        (Change::Faster, Change::Slower)
+    };
+    let change = match () {
+        () if low > 1.0 + noise => more,
+        () if high < 1.0 / (1.0 + noise) => less,
+        () => Change::NoDifference,
+    };
+    Row {
+        name: pair.name,
+        unit: pair.unit,
+        a: mean(&pair.a),
+        b: mean(&pair.b),
+        ratio: found,
+        interval: (low, high),
+        change,
+    }
 }
 
 /// Every reason not to compare the two.
@@ -199,42 +206,59 @@ fn differences(a: &Statement, b: &Statement, may_differ: &BTreeSet<String>) -> V
         }
     }
     let (a, b) = (circumstances(a), circumstances(b));
-    for name in a.keys().chain(b.keys()).collect::<BTreeSet<_>>() {
-        let of = |run: &BTreeMap<String, String>| {
-            run.get(name).cloned().unwrap_or_else(|| "absent".into())
+    for key in a.keys().chain(b.keys()).collect::<BTreeSet<_>>() {
+        let of = |run: &BTreeMap<(Group, String), String>| {
+            run.get(key).cloned().unwrap_or_else(|| "absent".into())
         };
-        if of(&a) != of(&b) && !may_differ.contains(name) {
+        let (group, name) = key;
+        let asked_for = *group == Group::Setting || *group == Group::Database;
+        if of(&a) != of(&b) && !(asked_for && may_differ.contains(name)) {
             reasons.push(format!("{name} differs: {} and {}", of(&a), of(&b)));
         }
     }
     reasons
 }
 
-/// Everything that has to be the same in both runs, by name.
-fn circumstances(run: &Statement) -> BTreeMap<String, String> {
+/// What a circumstance belongs to. A database setting may be called as one of the run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    Kind,
+    Program,
+    Host,
+    Setting,
+    Database,
+}
+
+/// Everything that has to be the same in both runs.
+fn circumstances(run: &Statement) -> BTreeMap<(Group, String), String> {
     let run = &run.predicate;
     let mut all = BTreeMap::new();
-    let mut note =
-        |name: &str, value: &dyn fmt::Display| all.insert(name.to_owned(), value.to_string());
-    note("kind", &run.kind);
-    note("profile", &run.toolchain.profile);
-    note("opt_level", &run.toolchain.opt_level);
-    note("debug_assertions", &run.toolchain.debug_assertions);
-    note("target", &run.toolchain.target);
+    let mut note = |group: Group, name: &str, value: &dyn fmt::Display| {
+        all.insert((group, name.to_owned()), value.to_string())
+    };
+    note(Group::Kind, "kind", &run.kind);
+    note(Group::Program, "profile", &run.toolchain.profile);
+    note(Group::Program, "opt_level", &run.toolchain.opt_level);
+    note(
+        Group::Program,
+        "debug_assertions",
+        &run.toolchain.debug_assertions,
+    );
+    note(Group::Program, "target", &run.toolchain.target);
     let host = serde_json::to_value(&run.host).unwrap_or_default();
     for (name, value) in host.as_object().into_iter().flatten() {
-        note(name, value);
+        note(Group::Host, name, value);
     }
     for (name, value) in &run.configuration {
-        note(name, value);
+        note(Group::Setting, name, value);
     }
     if let Some(database) = &run.database {
-        note("database", &database.name);
+        note(Group::Database, "database", &database.name);
         for (name, value) in &database.settings {
-            note(name, value);
+            note(Group::Database, name, value);
         }
         if let Some(file_system) = &database.file_system {
-            note("file_system", file_system);
+            note(Group::Database, "file_system", file_system);
         }
     }
     all
@@ -247,29 +271,42 @@ struct Pair {
     b: Vec<f64>,
 }
 
-/// The samples that both runs have.
-fn samples(a: &Statement, b: &Statement) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for of_a in &a.predicate.results.benchmarks {
-        let same = |of_b: &&Benchmark| of_b.id == of_a.id && of_b.elements == of_a.elements;
-        if let Some(of_b) = b.predicate.results.benchmarks.iter().find(same) {
-            pairs.push(Pair {
-                name: of_a.id.clone(),
+/// The samples that both runs have, and what only one of them has.
+fn samples(a: &Statement, b: &Statement) -> (Vec<Pair>, Vec<String>) {
+    let (mut pairs, mut left_out) = (Vec::new(), Vec::new());
+    let of_a = &a.predicate.results.benchmarks;
+    let of_b = &b.predicate.results.benchmarks;
+    let same =
+        |one: &Benchmark, other: &Benchmark| one.id == other.id && one.elements == other.elements;
+    for one in of_a {
+        match of_b.iter().find(|other| same(one, other)) {
+            Some(other) => pairs.push(Pair {
+                name: one.id.clone(),
                 unit: "ns",
-                a: of_a.each_ns(),
-                b: of_b.each_ns(),
-            });
+                a: one.each_ns(),
+                b: other.each_ns(),
+            }),
+            None => left_out.push(format!("{} is in A only", one.id)),
         }
     }
-    if let (Some(a), Some(b)) = (calls_per_second(a), calls_per_second(b)) {
-        pairs.push(Pair {
+    for other in of_b
+        .iter()
+        .filter(|other| !of_a.iter().any(|one| same(one, other)))
+    {
+        left_out.push(format!("{} is in B only", other.id));
+    }
+    match (calls_per_second(a), calls_per_second(b)) {
+        (Some(a), Some(b)) => pairs.push(Pair {
             name: "calls".into(),
             unit: "1/s",
             a,
             b,
-        });
+        }),
+        (None, None) => {}
+        (Some(_), None) => left_out.push("calls by the second are in A only".into()),
+        (None, Some(_)) => left_out.push("calls by the second are in B only".into()),
     }
-    pairs
+    (pairs, left_out)
 }
 
 /// The calls of each interval, all operations together, as a rate; without the last interval, which

@@ -162,11 +162,11 @@ pub(crate) fn comparison(comparison: &Comparison, method: &Method) -> String {
         Comparison::Failed { .. } => {
             "B wins: A's verdict is not a good one, and figures do not matter then\n".into()
         }
-        Comparison::Measured(rows) => measured(rows, method),
+        Comparison::Measured { rows, left_out } => measured(rows, left_out, method),
     }
 }
 
-fn measured(rows: &[Row], method: &Method) -> String {
+fn measured(rows: &[Row], left_out: &[String], method: &Method) -> String {
     let mut table = Table::new();
     table
         .load_style(NOTHING)
@@ -187,10 +187,15 @@ fn measured(rows: &[Row], method: &Method) -> String {
     }
     let count = |change| rows.iter().filter(|row| row.change == change).count();
     let noise = method.noise * 100.0;
+    let lines: Vec<String> = left_out
+        .iter()
+        .map(|reason| format!("not compared: {reason}\n"))
+        .collect();
+    let not_compared = lines.concat();
     format!(
         "\nMeans, and their ratio with a 99 % interval (circular block bootstrap, 10,000\n\
          draws). A difference counts when the whole interval is more than {noise} % from 1.\n\n\
-         {}\n\nB is faster in {}, slower in {}, no different in {} of {}.\n",
+         {}\n\n{not_compared}B is faster in {}, slower in {}, no different in {} of {}.\n",
         table.trim_fmt(),
         count(Change::Faster),
         count(Change::Slower),

@@ -215,7 +215,14 @@ fn what_is_not_alike_is_refused_with_every_reason() {
             may_differ: BTreeSet::from([name.to_owned()]),
             ..Method::default()
         };
-        if expected.contains("differs") {
+        // Only settings, of the run and of the database, can be the question.
+        let setting = ["clients", "rate", "synchronous", "file_system"].contains(&name);
+        if !setting {
+            assert!(
+                matches!(compare(&a, &b, &allowed), Comparison::Refused(_)),
+                "{expected}"
+            );
+        } else {
             assert_eq!(
                 compare(&a, &b, &allowed).change(),
                 Some(Change::NoDifference),
@@ -223,6 +230,58 @@ fn what_is_not_alike_is_refused_with_every_reason() {
             );
         }
     }
+}
+
+#[test]
+fn a_setting_of_the_database_does_not_hide_one_of_the_run_with_the_same_name() {
+    let (mut a, mut b) = (load(&STEADY), load(&STEADY));
+    a.predicate
+        .configuration
+        .insert("synchronous".into(), 1.into());
+    b.predicate
+        .configuration
+        .insert("synchronous".into(), 3.into());
+    let Comparison::Refused(reasons) = compare(&a, &b, &Method::default()) else {
+        panic!()
+    };
+    assert_eq!(reasons, ["synchronous differs: 1 and 3"]);
+}
+
+#[test]
+fn what_only_one_run_has_is_said_not_to_be_compared() {
+    let mut a = bench("hold", &[100.0, 101.0, 99.0, 100.5, 99.5]);
+    let mut b = a.clone();
+    a.predicate.results.benchmarks.push(
+        bench("old", &[1.0; 5])
+            .predicate
+            .results
+            .benchmarks
+            .remove(0),
+    );
+    let few = bench("few", &[1.0; 3])
+        .predicate
+        .results
+        .benchmarks
+        .remove(0);
+    a.predicate.results.benchmarks.push(few.clone());
+    b.predicate.results.benchmarks.push(few);
+    b.predicate.results.benchmarks.push(
+        bench("new", &[1.0; 5])
+            .predicate
+            .results
+            .benchmarks
+            .remove(0),
+    );
+    let Comparison::Measured { rows, left_out } = compare(&a, &b, &Method::default()) else {
+        panic!()
+    };
+    assert_eq!(rows.len(), 1);
+    let expected = [
+        "old is in A only",
+        "new is in B only",
+        "few has 3 and 3 samples, at least 5 of both are needed",
+    ];
+    assert_eq!(left_out, expected);
 }
 
 #[test]
@@ -246,7 +305,7 @@ fn too_few_samples_or_none_in_common_are_refused() {
     let (one, other) = (bench("a", &[1.0; 9]), bench("b", &[1.0; 9]));
     assert_eq!(
         reason(&one, &other),
-        "they have no samples in common: benchmarks, or counts by the second"
+        "a is in A only; b is in B only; they have no samples in common: benchmarks, or counts by the second"
     );
 }
 
