@@ -43,7 +43,7 @@ pub use settings::Settings;
 
 use commit::Writer;
 use error::failed_while;
-use pool::Manager;
+use pool::{Closing, Manager};
 use transaction::Transaction;
 
 /// A seat store on an SQLite file.
@@ -66,6 +66,9 @@ use transaction::Transaction;
 /// # }
 /// ```
 ///
+/// Dropping it closes the file before it returns, so that the file can be copied or moved away then; it
+/// waits up to 5 seconds for a connection that the pool is just opening.
+///
 /// # Cost
 /// A command that changes nothing is a read or two by primary key, from a snapshot, and waits for
 /// nobody. One that changes something is two to five statements by primary key and its share of one
@@ -85,6 +88,8 @@ pub struct SqliteStore {
     sql: Sql,
     settings: Settings,
     writer: Writer,
+    /// Dropped after the pools.
+    _closing: Closing,
 }
 
 impl SqliteStore {

@@ -33,6 +33,7 @@ pub use names::{Names, OwnerNo, PaymentNo, SeatNo};
 pub use operation::{
     Answer, Call, ClaimNo, Details, OPEN, Operation, RecordNo, SeatRow, StateNo, Told, When,
 };
+pub(crate) use operation::{Home, RefusedHold};
 pub use recorder::{Client, Invoked, Recorded, Recorder, RecorderOptions};
 
 use soldonce::Timestamp;

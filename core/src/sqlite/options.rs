@@ -7,7 +7,7 @@ use std::time::Duration;
 use r2d2::ManageConnection as _;
 
 use super::commit::Writer;
-use super::pool::{self, Manager, Role};
+use super::pool::{self, Closing, Manager, Open, Role};
 use super::settings::Planted;
 use super::{SqliteStore, schema, settings};
 use crate::error::{Invalid, StoreError};
@@ -141,7 +141,11 @@ impl SqliteOptions {
             );
         }
         check_path(path)?;
-        let manager = |role| Manager::new(path, self.busy_timeout, self.planted.clone(), role);
+        let open = Open::default();
+        let manager = |role| {
+            let planted = self.planted.clone();
+            Manager::new(path, self.busy_timeout, planted, role, open.clone())
+        };
         // The first connection is opened by hand: its errors are plain, those of the pool are time-outs.
         let first = manager(Role::Writer).connect()?;
         schema::migrate(&first, path)?;
@@ -169,6 +173,7 @@ impl SqliteOptions {
                 self.busy_timeout,
                 self.commit,
             ),
+            _closing: Closing::new(open),
         })
     }
 }

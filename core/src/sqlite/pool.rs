@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use r2d2::{ManageConnection, Pool, PooledConnection};
@@ -18,6 +19,8 @@ pub(crate) struct Connection {
     sqlite: rusqlite::Connection,
     doubtful: Cell<bool>,
     busy_timeout: Duration,
+    /// Dropped after the connection, and so not before the file is closed.
+    _open: Open,
 }
 
 impl Connection {
@@ -40,6 +43,37 @@ impl Deref for Connection {
     }
 }
 
+/// Held by everything that has a store's file open.
+#[derive(Clone, Default)]
+pub(super) struct Open(Arc<()>);
+
+/// Closes a store: waits, when it is dropped, until nothing has the file open any more.
+///
+/// The pool opens connections on threads of its own, which keep it alive a moment longer than its
+/// owner does. Whoever copies or removes the file after the store is gone must not meet them.
+pub(super) struct Closing(Open);
+
+impl Closing {
+    /// Waits for those that hold a clone of this.
+    pub(super) const fn new(open: Open) -> Self {
+        Self(open)
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let since = Instant::now();
+        while Arc::strong_count(&self.0.0) > 1 {
+            if since.elapsed() > PATIENCE {
+                tracing::warn!("a connection of a closed store is still open after 5 s");
+                return;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+}
+
 /// Opens connections with their settings read back. It wraps the manager of `r2d2_sqlite`, which
 /// never calls a connection broken.
 pub(crate) struct Manager {
@@ -48,6 +82,7 @@ pub(crate) struct Manager {
     busy_timeout: Duration,
     planted: Planted,
     role: Role,
+    open: Open,
 }
 
 /// What a connection is for.
@@ -60,13 +95,20 @@ pub(super) enum Role {
 }
 
 impl Manager {
-    pub(super) fn new(path: &Path, busy_timeout: Duration, planted: Planted, role: Role) -> Self {
+    pub(super) fn new(
+        path: &Path,
+        busy_timeout: Duration,
+        planted: Planted,
+        role: Role,
+        open: Open,
+    ) -> Self {
         Self {
             inner: SqliteConnectionManager::file(path).with_flags(flags()),
             planted,
             path: path.to_owned(),
             busy_timeout,
             role,
+            open,
         }
     }
 }
@@ -103,6 +145,7 @@ impl ManageConnection for Manager {
             sqlite,
             doubtful: Cell::new(false),
             busy_timeout: self.busy_timeout,
+            _open: self.open.clone(),
         })
     }
 
@@ -177,6 +220,7 @@ mod tests {
             Duration::from_millis(500),
             Planted::default(),
             Role::Writer,
+            Open::default(),
         );
         let first = manager.connect().expect("a connection");
         schema::migrate(&first, Path::new("seats.sqlite")).expect("made");
@@ -246,6 +290,7 @@ mod tests {
             Duration::from_millis(1234),
             Planted::default(),
             Role::Writer,
+            Open::default(),
         );
         let first = manager.connect().expect("a connection");
         schema::migrate(&first, Path::new("seats.sqlite")).expect("made");

@@ -496,10 +496,47 @@ impl Operation {
         self.answer == AnswerKind::Held && self.owner != owner && self.value == until
     }
 
+    /// The seat that the call is about, as far as the call alone tells, and the payment whose seat this is.
+    #[inline]
+    pub(crate) fn home(&self, details: &Details) -> Home {
+        match self.answer {
+            AnswerKind::RefundAgain
+            | AnswerKind::Duplicate
+            | AnswerKind::Conflict
+            | AnswerKind::Payment => {
+                let record = details.record(self.value);
+                Home::Of(record.payment, record.claim.seat)
+            }
+            AnswerKind::Sold | AnswerKind::Refund | AnswerKind::Unknown
+                if self.call == CallKind::Confirm =>
+            {
+                Home::Of(
+                    PaymentNo::from_raw(self.payment),
+                    SeatNo::from_raw(self.seat),
+                )
+            }
+            _ if self.call == CallKind::ReadPayment => {
+                Home::WhereDecided(PaymentNo::from_raw(self.payment))
+            }
+            _ => Home::Seat(SeatNo::from_raw(self.seat)),
+        }
+    }
+
     #[inline]
     fn named_version(&self) -> Version {
         Version::new(self.version).expect("packed from one")
     }
+}
+
+/// Where a call belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Home {
+    /// To this seat.
+    Seat(SeatNo),
+    /// To this seat, which is that of the payment, too.
+    Of(PaymentNo, SeatNo),
+    /// To the seat of this payment, wherever that is.
+    WhereDecided(PaymentNo),
 }
 
 /// The most frequent call on a seat that is in demand, unpacked as far as needed.

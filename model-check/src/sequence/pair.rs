@@ -255,26 +255,23 @@ impl<'a> Pair<'a> {
         Some(decided.row)
     }
 
-    /// Compares what can be read about the seat and the payment of a command.
-    pub(super) fn compare_touched(&mut self, call: &Call) -> Result<(), Stop> {
-        self.store(call.via)?;
-        let store = match call.via {
-            Via::First => &self.first,
-            Via::Second => &self.second,
-        };
-        let store = store.as_deref().expect("opened above");
-        let seat = call.command.seat();
-        compare_reads(
-            &format!("seat {seat}"),
-            &self.state.seat(seat, call.at),
-            &patiently(|| store.seat(seat)),
-        )?;
-        if let Command::ConfirmPayment { payment, .. } = &call.command {
+    /// Compares what can be read about the seat and the payment of a command, through each store that is
+    /// open: the other one must not remember what was there before.
+    pub(super) fn compare_touched(&self, call: &Call) -> Result<(), Stop> {
+        for store in self.first.iter().chain(&self.second) {
+            let seat = call.command.seat();
             compare_reads(
-                &format!("payment {payment}"),
-                &self.state.payment(payment, call.at),
-                &patiently(|| store.payment(payment)),
+                &format!("seat {seat}"),
+                &self.state.seat(seat, call.at),
+                &patiently(|| store.seat(seat)),
             )?;
+            if let Command::ConfirmPayment { payment, .. } = &call.command {
+                compare_reads(
+                    &format!("payment {payment}"),
+                    &self.state.payment(payment, call.at),
+                    &patiently(|| store.payment(payment)),
+                )?;
+            }
         }
         Ok(())
     }

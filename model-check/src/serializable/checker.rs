@@ -6,6 +6,7 @@ use soldonce::Version;
 
 use super::judge::{self, Answered, Problem, View};
 use super::payment::PaymentTrack;
+use super::refusal;
 use super::rules::{AllRules, Rule, RuleSet};
 use super::seat::{Maker, Place, REACH, SeatTrack, answered, initial, made_at, read_at, view_of};
 use super::{Counts, Report, Verdict, Violation};
@@ -281,7 +282,15 @@ impl<R: RuleSet> Checker<R> {
             .waiting
             .extract_if(.., |waiting| waiting.version == version.get())
             .collect();
+        let Some(maker) = track.made(version.get()).copied() else {
+            return;
+        };
         for operation in due {
+            if let Some(refused) = operation.as_refused_hold()
+                && refusal::fits(&refused, &operation, &maker)
+            {
+                continue;
+            }
             let answer = answered(&operation, details).expect("only receipts wait");
             if let Err((rule, problem)) = self.take_read(seat, &operation, &answer, details) {
                 self.violated(rule, problem, vec![operation]);

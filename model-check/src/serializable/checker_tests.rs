@@ -217,6 +217,57 @@ fn forgetting_what_no_call_in_flight_can_need_changes_no_verdict() {
     }
 }
 
+/// Many small histories of this kind as one long one. Each has seats of its own, and payments too unless
+/// they are shared.
+fn long(kind: Kind, payments_are_shared: bool) -> History {
+    let mut long = History::default();
+    for seed in 0..1_600 {
+        let mut text = Vec::new();
+        crate::history::write(&random(kind, seed), &mut text).expect("memory takes it");
+        let mut text = String::from_utf8(text).expect("JSON is UTF-8");
+        for field in ["seat", "read_seat", "payment", "read_payment"] {
+            if field.contains("seat") || !payments_are_shared {
+                let from = format!("\"{field}\":\"");
+                text = text.replace(&from, &format!("{from}{seed}-"));
+            }
+        }
+        let next = crate::history::read(text.as_bytes()).expect("still a history");
+        long.append(&next);
+        for missing in &next.header.missing_seats {
+            let id = format!("{seed}-{}", next.names.seat_id(*missing));
+            let missing = long.names.seat(&SeatId::new(id).expect("valid"));
+            long.header.missing_seats.push(missing);
+        }
+    }
+    long
+}
+
+#[test]
+fn shards_of_seats_give_the_verdict_of_the_whole() {
+    for kind in [
+        Kind::Valid,
+        Kind::StaleRead,
+        Kind::WrongTime,
+        Kind::UnknownAndFault,
+    ] {
+        for payments_are_shared in [false, true] {
+            let long = long(kind, payments_are_shared);
+            assert!(
+                long.operations.len() > 8_192,
+                "long enough to be shared out"
+            );
+            let (shards, whole) = (check(&long), check_on_one_core(&long));
+            assert_eq!(shards.counts, whole.counts, "{kind:?}");
+            assert_eq!(
+                matches!(shards.verdict, Verdict::Violated(_)),
+                matches!(whole.verdict, Verdict::Violated(_))
+            );
+            let must_hold = kind == Kind::Valid && !payments_are_shared;
+            assert_eq!(shards.verdict == Verdict::Holds, must_hold, "{kind:?}");
+        }
+    }
+}
+
 #[test]
 fn a_seat_that_changes_for_long_is_remembered_for_a_while_only() {
     let mut details = Details::default();

@@ -2,11 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::checker::{Checker, home};
+use super::checker::Checker;
 use super::rules::{AllRules, RuleSet};
-use super::seat::answered;
 use super::{Counts, Report, Verdict};
-use crate::history::{Call, Details, Header, History, Operation};
+use crate::history::{Details, Header, History, Home, OPEN, Operation};
 
 /// So many calls share one promise about how far back later ones reach.
 const BLOCK: usize = 4096;
@@ -21,21 +20,37 @@ pub fn check(history: &History) -> Report {
     if shards < 2 || history.operations.len() < 2 * BLOCK {
         return check_on_one_core(history);
     }
-    let sorted = in_order(history);
-    let operations = sorted.as_deref().unwrap_or(&history.operations);
-    let homes = homes(history, operations);
+    let copy = (!history.operations.is_sorted_by_key(Operation::returned)).then(|| sorted(history));
+    let operations = copy.as_deref().unwrap_or(&history.operations);
+    let Some(homes) = homes(history, operations) else {
+        return check_on_one_core(history);
+    };
+    let shard_of = |home: u32| home as usize % shards;
+    let mut sizes = vec![0_usize; shards];
+    for home in &homes {
+        sizes[shard_of(*home)] += 1;
+    }
+    if sizes.iter().any(|size| size * 4 > homes.len() * 3) {
+        return check_on_one_core(history); // nearly all is about one seat
+    }
     let reports: Vec<Report> = (0..shards)
         .into_par_iter()
         .map(|shard| {
             let mine: Vec<u32> = homes
                 .iter()
                 .zip(0u32..)
-                .filter(|(home, _)| **home as usize % shards == shard)
+                .filter(|(home, _)| shard_of(**home) == shard)
                 .map(|(_, place)| place)
                 .collect();
-            run::<AllRules>(&history.header, &history.details, mine.len(), |place| {
-                &operations[mine[place] as usize]
-            })
+            let call = |place: usize| &operations[mine[place] as usize];
+            let promises = promises(mine.len(), &call).expect("they are in order");
+            run::<AllRules>(
+                &history.header,
+                &history.details,
+                promises,
+                mine.len(),
+                call,
+            )
         })
         .collect();
     merge(reports)
@@ -48,45 +63,47 @@ pub fn check_on_one_core(history: &History) -> Report {
 
 /// The same, with these rules.
 pub(crate) fn check_with<R: RuleSet>(history: &History) -> Report {
-    let sorted = in_order(history);
-    let operations = sorted.as_deref().unwrap_or(&history.operations);
-    run::<R>(
-        &history.header,
-        &history.details,
-        operations.len(),
-        |place| &operations[place],
-    )
+    let calls = history.operations.len();
+    let run = |operations: &[Operation], promises| {
+        run::<R>(
+            &history.header,
+            &history.details,
+            promises,
+            calls,
+            |place| &operations[place],
+        )
+    };
+    if let Some(promises) = promises(calls, &|place| &history.operations[place]) {
+        return run(&history.operations, promises);
+    }
+    let sorted = sorted(history);
+    let promises = promises(calls, &|place| &sorted[place]).expect("they were sorted");
+    run(&sorted, promises)
 }
 
-/// A sorted copy, when the history is not in order.
-fn in_order(history: &History) -> Option<Vec<Operation>> {
-    if history.operations.is_sorted_by_key(Operation::returned) {
-        return None;
-    }
+/// A copy in the order of the returns.
+fn sorted(history: &History) -> Vec<Operation> {
     let mut sorted = history.operations.clone();
     sorted.sort_by_key(Operation::returned);
-    Some(sorted)
+    sorted
 }
 
 fn run<'h, R: RuleSet>(
     header: &Header,
     details: &Details,
+    promises: Vec<u64>,
     calls: usize,
     call: impl Fn(usize) -> &'h Operation,
 ) -> Report {
     let mut checker = Checker::<R>::with_rules(header.clone());
     // Calls of unknown result stand at the end, and are fed when all has come that returned before them.
-    let returned = partition_point(calls, |place| {
-        call(place).returned() != crate::history::OPEN
-    });
+    let returned = partition_point(calls, |place| call(place).returned() != OPEN);
     let mut unknown: Vec<&Operation> = (returned..calls).map(&call).collect();
     unknown.sort_by_key(|operation| operation.invoked());
     let mut unknown = unknown.into_iter().peekable();
-
-    let promises = promises(returned, &call);
-    for (block, promise) in promises.iter().enumerate() {
-        let open = unknown.peek().map_or(u64::MAX, |next| next.invoked());
-        checker.no_call_before((*promise).min(open));
+    for (block, promise) in promises.into_iter().enumerate() {
+        let open = unknown.peek().map_or(OPEN, |next| next.invoked());
+        checker.no_call_before(promise.min(open));
         for place in block * BLOCK..((block + 1) * BLOCK).min(returned) {
             let operation = call(place);
             while let Some(next) = unknown.next_if(|next| next.invoked() <= operation.returned()) {
@@ -114,50 +131,60 @@ fn partition_point(len: usize, holds: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// For each block of calls, the earliest invocation in it or any later one.
-fn promises<'h>(calls: usize, call: &impl Fn(usize) -> &'h Operation) -> Vec<u64> {
+/// For each block of calls, the earliest invocation of a call that returned, in it or any later one;
+/// nothing when the calls are not in the order of their returns.
+fn promises<'h>(calls: usize, call: &impl Fn(usize) -> &'h Operation) -> Option<Vec<u64>> {
     let mut earliest = u64::MAX;
-    let mut promises: Vec<u64> = (0..calls.div_ceil(BLOCK))
-        .rev()
-        .map(|block| {
-            for place in block * BLOCK..((block + 1) * BLOCK).min(calls) {
-                earliest = earliest.min(call(place).invoked());
+    let mut next_return = u64::MAX;
+    let mut promises = Vec::with_capacity(calls.div_ceil(BLOCK));
+    for block in (0..calls.div_ceil(BLOCK)).rev() {
+        for place in (block * BLOCK..((block + 1) * BLOCK).min(calls)).rev() {
+            let operation = call(place);
+            if operation.returned() > next_return {
+                return None;
             }
-            earliest
-        })
-        .collect();
+            next_return = operation.returned();
+            if next_return != OPEN {
+                earliest = earliest.min(operation.invoked());
+            }
+        }
+        promises.push(earliest);
+    }
     promises.reverse();
-    promises
+    Some(promises)
 }
 
 /// The number of the seat that each call is about. A read of a payment that is not known is about the
-/// seat that decides it.
-fn homes(history: &History, operations: &[Operation]) -> Vec<u32> {
-    let mut deciders = vec![0; history.names.payments().len()];
-    let mut homes: Vec<u32> = operations
-        .iter()
-        .map(|operation| {
-            let Some(answer) = answered(operation, &history.details) else {
-                return operation
-                    .call()
-                    .seat()
-                    .map_or(0, crate::history::SeatNo::raw);
-            };
-            let seat = home(&answer).map_or(0, crate::history::SeatNo::raw);
-            if let Some(record) = super::judge::record_of(&answer) {
-                deciders[record.payment.index()] = seat;
-            } else if let Some(record) = answer.told.record() {
-                deciders[record.payment.index()] = seat;
+/// seat that decides it. Nothing when a payment may belong to two seats, which then are not independent.
+fn homes(history: &History, operations: &[Operation]) -> Option<Vec<u32>> {
+    const NOWHERE: u32 = u32::MAX;
+    let mut of_payment = vec![NOWHERE; history.names.payments().len()];
+    let mut late = Vec::new();
+    let mut homes = Vec::with_capacity(operations.len());
+    for (place, operation) in operations.iter().enumerate() {
+        homes.push(match operation.home(&history.details) {
+            Home::Seat(seat) => seat.raw(),
+            Home::Of(payment, seat) => {
+                let known = &mut of_payment[payment.index()];
+                if *known != NOWHERE && *known != seat.raw() {
+                    return None;
+                }
+                *known = seat.raw();
+                seat.raw()
             }
-            seat
-        })
-        .collect();
-    for (home, operation) in homes.iter_mut().zip(operations) {
-        if let Call::ReadPayment(payment) = operation.call() {
-            *home = deciders[payment.index()];
-        }
+            Home::WhereDecided(payment) => {
+                late.push((place, payment));
+                0
+            }
+        });
     }
-    homes
+    for (place, payment) in late {
+        homes[place] = match of_payment[payment.index()] {
+            NOWHERE => 0,
+            seat => seat,
+        };
+    }
+    Some(homes)
 }
 
 fn merge(reports: Vec<Report>) -> Report {

@@ -9,7 +9,16 @@ use soldonce::Timestamp;
 use super::checker::Checker;
 use super::rules::RuleSet;
 use super::seat::Place;
-use crate::history::Operation;
+use crate::history::{Operation, RefusedHold};
+
+/// Does the maker of its version explain this refusal?
+#[inline]
+pub(super) fn fits(refused: &RefusedHold, operation: &Operation, maker: &Operation) -> bool {
+    maker.made_hold_against(refused.owner, refused.until)
+        && maker.at <= operation.at
+        && operation.at < refused.until
+        && operation.at <= Timestamp::MAX.as_unix_millis() - refused.ttl
+}
 
 impl<R: RuleSet> Checker<R> {
     /// Takes the call when it is such a refusal and nothing is wrong with it.
@@ -22,20 +31,21 @@ impl<R: RuleSet> Checker<R> {
         let Some(track) = self.seats.get_mut(refused.seat) else {
             return false;
         };
-        let at = operation.at;
         let place: Place = operation.version.unsigned_abs() * 2 + 1;
-        let fits = track.made(operation.version).is_some_and(|maker| {
-            maker.made_hold_against(refused.owner, refused.until) && maker.at <= at
-        }) && at < refused.until
-            && at <= Timestamp::MAX.as_unix_millis() - refused.ttl
-            && clock.earliest(operation.invoked) <= at
-            && at <= clock.latest(operation.returned)
+        let in_time = clock.earliest(operation.invoked) <= operation.at
+            && operation.at <= clock.latest(operation.returned)
             && track
                 .floor(operation.invoked)
                 .is_none_or(|raise| raise.place <= place);
-        if fits {
-            track.raise(place, operation);
+        if !in_time {
+            return false;
         }
-        fits
+        match track.made(operation.version) {
+            Some(maker) if fits(&refused, operation, maker) => {}
+            None if track.may_still_be_made(operation.version) => track.waiting.push(*operation),
+            Some(_) | None => return false,
+        }
+        track.raise(place, operation);
+        true
     }
 }

@@ -44,6 +44,8 @@ pub(super) struct SeatTrack {
     pub(super) far: Vec<Operation>,
     /// Calls of unknown result about this seat, each with the place that was known when it was invoked.
     pub(super) unknown: Vec<(Operation, Place)>,
+    /// What was looked through for what can be forgotten, with this horizon.
+    forgotten_before: u64,
     /// Nothing may be forgotten: a call of unknown result may still need it.
     pub(super) keeps_all: bool,
 }
@@ -81,6 +83,12 @@ impl SeatTrack {
     pub(super) fn made(&self, version: i64) -> Option<&Operation> {
         let place = usize::try_from(version - self.done - 1).ok()?;
         self.makers.get(place)?.as_ref()
+    }
+
+    /// Nobody made this version so far, and it is not one that was forgotten.
+    #[inline]
+    pub(super) fn may_still_be_made(&self, version: i64) -> bool {
+        version > self.done && self.made(version).is_none()
     }
 
     /// Takes the call as the maker of its version, which nobody made so far; or says that this is more
@@ -141,9 +149,10 @@ impl SeatTrack {
 
     /// Forgets what no call can need that was invoked at `horizon` or later.
     pub(super) fn forget(&mut self, horizon: u64) {
-        if self.keeps_all {
+        if self.keeps_all || horizon <= self.forgotten_before {
             return;
         }
+        self.forgotten_before = horizon;
         while self.raises.len() > 1 && self.raises[1].returned < horizon {
             self.raises.pop_front();
         }
