@@ -29,7 +29,7 @@ impl Connection {
         self.doubtful.set(true);
     }
 
-    /// How long the connection waits for the write lock when nothing else is asked for.
+    /// How long the connection waits for a lock when nothing else is asked for.
     pub(super) const fn full_timeout(&self) -> Duration {
         self.busy_timeout
     }

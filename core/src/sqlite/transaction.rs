@@ -26,19 +26,10 @@ impl<'c> Transaction<'c> {
         wait: Duration,
         since: Instant,
     ) -> Result<Self, StoreError> {
-        let set = |timeout| {
-            connection
-                .busy_timeout(timeout)
-                .map_err(failed_while("setting busy_timeout"))
-        };
-        let full = connection.full_timeout();
-        if wait < full {
-            set(wait)?;
-        }
+        connection
+            .busy_timeout(wait)
+            .map_err(failed_while("setting busy_timeout"))?;
         let begun = Self::begin(connection, "BEGIN IMMEDIATE");
-        if wait < full {
-            set(full)?;
-        }
         begun.map_err(|error| match error {
             StoreError::Busy { source, .. } => StoreError::Busy {
                 waited: since.elapsed(),
@@ -110,4 +101,101 @@ impl Drop for Transaction<'_> {
 
 fn run(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use r2d2::ManageConnection;
+    use tempfile::TempDir;
+
+    use super::super::pool::{Manager, Open, Role};
+    use super::super::schema;
+    use super::super::settings::Planted;
+    use super::*;
+
+    /// A connection with this journal, and the path of its file.
+    fn connection(journal: &'static str) -> (TempDir, Manager, Connection) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("seats.sqlite");
+        let planted = Planted {
+            vfs: None,
+            settings: vec![("journal_mode", journal)],
+        };
+        let wait = Duration::from_millis(20);
+        let manager = Manager::new(&path, wait, planted, Role::Writer, Open::default());
+        let connection = manager.connect().expect("a connection");
+        schema::migrate(&connection, &path).expect("made");
+        (folder, manager, connection)
+    }
+
+    fn seats(connection: &rusqlite::Connection) -> i64 {
+        connection
+            .query_row("SELECT count(*) FROM seats", [], |row| row.get(0))
+            .expect("read")
+    }
+
+    /// Adds a seat and commits.
+    fn add(connection: &Connection) -> Result<(), StoreError> {
+        let wait = Duration::from_millis(20);
+        let transaction = Transaction::immediate(connection, wait, Instant::now())?;
+        transaction
+            .execute(
+                "INSERT INTO seats (seat_id, changed_at) VALUES ('A', 0)",
+                [],
+            )
+            .expect("added");
+        transaction.commit()
+    }
+
+    #[test]
+    fn a_transaction_that_is_dropped_is_over_and_leaves_nothing() {
+        let (_folder, manager, mut connection) = connection("wal");
+        let wait = Duration::from_millis(20);
+        let transaction = Transaction::immediate(&connection, wait, Instant::now()).expect("free");
+        transaction
+            .execute(
+                "INSERT INTO seats (seat_id, changed_at) VALUES ('A', 0)",
+                [],
+            )
+            .expect("added");
+        drop(transaction);
+        assert!(connection.is_autocommit());
+        assert_eq!(seats(&connection), 0);
+        assert!(!manager.has_broken(&mut connection), "it is as good as new");
+    }
+
+    #[test]
+    fn a_commit_that_finds_a_lock_is_rolled_back_and_said_to_be_busy() {
+        let (folder, manager, mut connection) = connection("delete");
+        let reader =
+            rusqlite::Connection::open(folder.path().join("seats.sqlite")).expect("the file opens");
+        reader.execute_batch("BEGIN").expect("begun");
+        assert_eq!(seats(&reader), 0);
+        let refused = add(&connection);
+        assert!(
+            matches!(refused, Err(StoreError::Busy { .. })),
+            "{refused:?}"
+        );
+        assert!(!manager.has_broken(&mut connection), "it is as good as new");
+        reader.execute_batch("ROLLBACK").expect("let go");
+        assert_eq!(seats(&connection), 0, "nothing was applied");
+        add(&connection).expect("now it is free");
+        assert_eq!(seats(&connection), 1);
+    }
+
+    #[test]
+    fn a_commit_that_fails_otherwise_is_unknown_although_the_transaction_is_open() {
+        let (_folder, manager, mut connection) = connection("wal");
+        connection
+            .execute_batch(
+                "CREATE TABLE nowhere (at INTEGER REFERENCES nowhere (id) DEFERRABLE INITIALLY DEFERRED,
+                     id INTEGER UNIQUE);
+                 CREATE TRIGGER fails AFTER INSERT ON seats BEGIN INSERT INTO nowhere (at) VALUES (1); END",
+            )
+            .expect("planted");
+        let failed = add(&connection);
+        assert!(matches!(failed, Err(StoreError::Unknown(_))), "{failed:?}");
+        assert!(connection.is_autocommit(), "rolled back");
+        assert!(manager.has_broken(&mut connection), "never lent again");
+    }
 }
