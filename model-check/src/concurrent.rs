@@ -24,7 +24,7 @@ use soldonce::{
 
 use crate::history::{Client, History, Recorded, Recorder, RecorderOptions, RunClock};
 
-pub use mutants::{ConcurrentMutant, Hunted, all, hunt};
+pub use mutants::{ConcurrentMutant, Hunted, all, find, hunt, ids};
 pub use processes::{ProcessError, Share, run_share, two_processes};
 pub use snapshot517::{Begin, BusySnapshots, busy_snapshots};
 

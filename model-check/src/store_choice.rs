@@ -11,7 +11,7 @@ use std::time::Duration;
 use soldonce::{Clock, Commit, SeatStore, SqliteOptions, SqliteStore, StoreError};
 
 use crate::fault::{LostAnswers, Switch};
-use crate::mutants;
+use crate::{concurrent, mutants};
 
 /// What a store under check is opened with.
 #[derive(Clone)]
@@ -49,6 +49,12 @@ pub trait Subject: Send + Sync {
     /// Is the file an SQLite database with a table `seats`? Then locks and failing commits can be
     /// planted in it from outside, and an empty one can be copied.
     fn is_sqlite(&self) -> bool {
+        true
+    }
+
+    /// Is what it stores there when it is opened again? A store in memory can be put under load, but not
+    /// through sequences, which reopen it.
+    fn is_kept(&self) -> bool {
         true
     }
 }
@@ -126,7 +132,9 @@ impl std::str::FromStr for Choice {
         let subject: Option<Arc<dyn Subject>> = match kind {
             "sqlite" => Some(Arc::new(Real::default())),
             "sqlite-per-call" => Some(Arc::new(Real::PER_CALL)),
-            "mutant" => mutants::find(rest).map(|mutant| Arc::new(mutant) as _),
+            "mutant" => mutants::find(rest)
+                .map(|mutant| Arc::new(mutant) as _)
+                .or_else(|| concurrent::find(rest).map(|mutant| Arc::new(mutant) as _)),
             _ => None,
         };
         let path = (kind.starts_with("sqlite") && !rest.is_empty()).then(|| rest.into());
@@ -134,7 +142,7 @@ impl std::str::FromStr for Choice {
             Some(subject) => Ok(Self { subject, path }),
             None => Err(UnknownStore {
                 given: given.to_owned(),
-                known: mutants::ids().join(", "),
+                known: [mutants::ids(), concurrent::ids()].concat().join(", "),
             }),
         }
     }

@@ -21,28 +21,35 @@ pub use picture::picture;
 /// So many operations around a violation are shown in its picture.
 const AROUND: usize = 14;
 
-/// A violation as text: the rule, what is wrong, and the operations, one a line.
+/// A violation as text of 80 columns, as far as the names in it allow: the rule, what is wrong, and the
+/// operations, each on one line or with its answer below it.
 pub fn text(history: &History, violation: &Violation) -> String {
-    let mut text = format!("{}: {}\n", violation.rule, violation.problem);
-    let calls: Vec<String> = violation
-        .operations
-        .iter()
-        .map(|operation| call(history, &operation.call()))
-        .collect();
-    let widest = calls
-        .iter()
-        .map(|call| call.chars().count())
-        .max()
-        .unwrap_or(0);
-    for ((operation, call), number) in violation.operations.iter().zip(&calls).zip(1..) {
-        let when = operation.when();
-        let interval = format!("{} .. {}", millis(when.invoked), end(when.returned));
-        let _ = writeln!(
-            text,
-            "  {number}. client {:<3} {interval:>25} ms  {call:<widest$}  {}",
-            when.client,
-            answer(history, operation)
-        );
+    const WIDTH: usize = 80;
+    let sentence = format!("{}: {}", violation.rule, violation.problem);
+    let mut text = textwrap::fill(&sentence, WIDTH);
+    text.push('\n');
+    let calls = violation.operations.iter().zip(1..).map(|(call, number)| {
+        let when = call.when();
+        let from_to = format!("{} .. {} ms", millis(when.invoked), end(when.returned));
+        let client = format!("  {number}. client {}", when.client);
+        let asked = self::call(history, &call.call());
+        [client, from_to, asked, answer(history, call)]
+    });
+    let calls: Vec<[String; 4]> = calls.collect();
+    let widest = |column: usize| {
+        let widths = calls.iter().map(|call| call[column].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let (client, from_to, asked) = (widest(0), widest(1), widest(2));
+    let before = client + 2 + from_to + 2;
+    let fits = before + asked + 2 + widest(3) <= WIDTH;
+    for call in &calls {
+        let _ = write!(text, "{:<client$}  {:>from_to$}  ", call[0], call[1]);
+        let _ = if fits {
+            writeln!(text, "{:<asked$}  {}", call[2], call[3])
+        } else {
+            writeln!(text, "{}\n{:before$}{}", call[2], "", call[3])
+        };
     }
     text
 }

@@ -85,9 +85,12 @@ fn a_violation_is_told_in_a_sentence_and_a_line_per_operation() {
     assert_eq!(
         text(&history, &violation(&history)),
         "\
-real-time: the second call was invoked after the first had returned, and stands on an older version
-  1. client 1              2.000 .. 2.750 ms  R(A1,alice,h1)  Released, made v2 @2
-  2. client 2              2.900 .. 3.400 ms  H(A1,bob<&>)    Refused(HeldUntil 60001), on v1 @3
+real-time: the second call was invoked after the first had returned, and stands
+on an older version
+  1. client 1  2.000 .. 2.750 ms  R(A1,alice,h1)
+                                  Released, made v2 @2
+  2. client 2  2.900 .. 3.400 ms  H(A1,bob<&>)
+                                  Refused(HeldUntil 60001), on v1 @3
 "
     );
 }

@@ -121,6 +121,15 @@ fn a_mutant_is_shown_with_what_caught_it() {
 }
 
 #[test]
+fn a_race_is_shown_with_the_calls_that_contradict_each_other() {
+    check(
+        &["mutants", "M03", "L01"],
+        0,
+        &["M03*", "1. client", "made v2", "BEGIN DEFERRED"],
+    );
+}
+
+#[test]
 fn wrong_usage_exits_with_2_and_one_clear_line() {
     check(
         &["sequences", "--store", "postgres"],
@@ -133,6 +142,11 @@ fn wrong_usage_exits_with_2_and_one_clear_line() {
         &["ID is one of"],
     );
     check(&["mutants", "M99"], 2, &["there is no such mutant"]);
+    check(
+        &["sequences", "--store", "mutant:M01"],
+        2,
+        &["only threads show its fault", "model-check mutants M01"],
+    );
     check(
         &["sequences", "--replay", "H(s)@0"],
         2,

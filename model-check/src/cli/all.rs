@@ -19,6 +19,7 @@ pub(super) fn run(report: &mut Report) -> Result<Exit, Failure> {
         ids: Vec::new(),
         cases: 1_000,
         seed: 1,
+        pictures: None,
     };
     let mut worst = sequences("sqlite").run(report)?;
     say("");

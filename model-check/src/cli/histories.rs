@@ -1,26 +1,22 @@
-//! `model-check histories`: the real store on real threads and in two processes, and the mutants that
-//! only those catch.
+//! `model-check histories`: the real store on real threads and in two processes.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use comfy_table::{Table, presets};
 use evidence::Check;
 use soldonce::Timestamp;
 
-use model_check::concurrent::{
-    self, Begin, BusySnapshots, Plan, Share, busy_snapshots, real_store, run_share, two_processes,
-};
+use model_check::concurrent::{self, Plan, Share, real_store, run_share, two_processes};
 use model_check::history::{History, RunClock};
 use model_check::serializable;
-use model_check::witness;
 
 use super::check::conclude;
 use super::report::{Report, count, say};
 use super::{Exit, Failure};
 
-/// Runs the real store on 2 to 64 threads and in two processes, and checks every answer; then the
-/// concurrent mutants, each of which must be caught.
+/// Runs the real store on 2 to 64 threads and in two processes, and checks every answer.
+///
+/// What such runs catch is in the second table of `model-check mutants`.
 #[derive(Debug, Args)]
 pub(super) struct Histories {
     /// Calls in each run of the real store.
@@ -31,7 +27,7 @@ pub(super) struct Histories {
     #[arg(long, default_value_t = 1, value_name = "S")]
     pub(super) seed: u64,
 
-    /// Draw violations, also those that catch a mutant, as HTML files in this folder.
+    /// Draw violations as HTML files in this folder.
     #[arg(long, value_name = "FOLDER")]
     pub(super) pictures: Option<PathBuf>,
 }
@@ -134,10 +130,7 @@ impl Histories {
             )
             .violations(violations),
         );
-        say("\nconcurrent mutants\n");
-        worst = worst.max(self.mutants(report)?);
-        say("");
-        Ok(worst.max(load(report)?))
+        Ok(worst)
     }
 
     fn plan(&self, threads: usize) -> Plan {
@@ -183,97 +176,4 @@ impl Histories {
         ));
         conclude(history, &found, self.pictures.as_deref())
     }
-
-    fn mutants(&self, report: &mut Report) -> Result<Exit, Failure> {
-        let mut table = Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_header(["id", "fault", "rule", "calls"]);
-        let mut survivors = 0;
-        let mutants = concurrent::all();
-        let mut witnesses = Vec::new();
-        for mutant in &mutants {
-            let hunted = concurrent::hunt(mutant, 8, self.seed).map_err(|error| failed(&error))?;
-            let rule = match &hunted.caught {
-                None => {
-                    survivors += 1;
-                    "SURVIVED".to_owned()
-                }
-                Some(recorded) => match &recorded.report.verdict {
-                    serializable::Verdict::Violated(found) => {
-                        witnesses.push((mutant, recorded.history.clone(), found[0].clone()));
-                        found[0].rule.to_string()
-                    }
-                    other => unreachable!("caught, yet {other:?}"),
-                },
-            };
-            let star = if mutant.note.is_empty() { "" } else { "*" };
-            table.add_row([
-                format!("{}{star}", mutant.id),
-                mutant.fault.to_owned(),
-                rule,
-                count(hunted.calls as u64),
-            ]);
-        }
-        say(&table.to_string());
-        say("");
-        for mutant in mutants.iter().filter(|mutant| !mutant.note.is_empty()) {
-            say(&format!("* {}: {}", mutant.id, mutant.note));
-        }
-        for (mutant, history, violation) in &witnesses {
-            say(&format!("\n{}", mutant.id));
-            say(witness::text(history, violation).trim_end());
-            if let Some(folder) = &self.pictures {
-                let path = folder.join(format!("{}.html", mutant.id));
-                std::fs::create_dir_all(folder)
-                    .and_then(|()| std::fs::write(&path, witness::picture(history, violation)))
-                    .map_err(|error| failed(&error))?;
-            }
-        }
-        report.check(
-            Check::passed(
-                "concurrent-mutants",
-                "every concurrent mutant is caught by a run on real threads",
-                mutants.len() as u64,
-            )
-            .violations(survivors),
-        );
-        Ok(if survivors == 0 {
-            Exit::Holds
-        } else {
-            Exit::Violated
-        })
-    }
-}
-
-/// L01 has a verdict of its own: it breaks no promise, it costs calls.
-fn load(report: &mut Report) -> Result<Exit, Failure> {
-    let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
-    let writers = |begin, name| {
-        busy_snapshots(&folder.path().join(name), begin, 16, 100).map_err(|error| failed(&error))
-    };
-    let deferred: BusySnapshots = writers(Begin::Deferred, "deferred.sqlite")?;
-    let immediate: BusySnapshots = writers(Begin::Immediate, "immediate.sqlite")?;
-    say(&format!(
-        "L01  16 writers that read first: {} of {} transactions are busy snapshots (517) when they begin \
-         deferred, {} of {} when immediate",
-        count(deferred.busy_snapshots),
-        count(deferred.transactions),
-        count(immediate.busy_snapshots),
-        count(immediate.transactions)
-    ));
-    let told_apart = deferred.busy_snapshots > 0 && immediate.busy_snapshots == 0;
-    report.check(
-        Check::passed(
-            "load-L01",
-            "16 writers see busy snapshots when they begin deferred, and none when they begin immediate",
-            deferred.transactions + immediate.transactions,
-        )
-        .violations(u64::from(!told_apart)),
-    );
-    Ok(if told_apart {
-        Exit::Holds
-    } else {
-        Exit::Violated
-    })
 }

@@ -14,6 +14,7 @@ mod kill;
 mod mutants;
 mod plants;
 mod power;
+mod races;
 mod replay;
 mod report;
 mod sequences;

@@ -1,19 +1,23 @@
 //! `model-check mutants`: every planted fault must be caught, by the check that is named for it.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use evidence::Check;
 
-use model_check::mutants::{Hunt, Mutant, all, find, hunt, ids};
+use model_check::concurrent;
+use model_check::mutants::{self, Hunt, Mutant, all, hunt};
 
 use super::report::{Report, bar, count, say, seconds};
-use super::{Exit, Failure};
+use super::{Exit, Failure, plants, races};
 
 /// Hunts the planted faults: each must be caught, and by the check that is named for it.
 ///
-/// A check that has never caught a bug proves nothing. Each mutant is the real store with one fault,
-/// most of them from reports about real systems. The table shows the check that caught it, how many
-/// sequences that took, and the smallest sequence that shows it.
+/// A check that has never caught a bug proves nothing. Each mutant is a store with one fault, most of
+/// them from reports about real systems. Three tables: faults that a sequence of commands shows, with
+/// the smallest one; races, with the calls that contradict each other; and crashes, with the case
+/// that makes each again.
 #[derive(Debug, Args)]
 pub(super) struct Mutants {
     /// Only these, and with all that is known about them.
@@ -27,25 +31,71 @@ pub(super) struct Mutants {
     /// Together with its number, all that a sequence depends on.
     #[arg(long, default_value_t = 1, value_name = "S")]
     pub(super) seed: u64,
+
+    /// Draw the races as HTML files in this folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) pictures: Option<PathBuf>,
+}
+
+/// Every name there is, in the order of the tables.
+fn ids() -> Vec<&'static str> {
+    let mut ids = [mutants::ids(), concurrent::ids(), vec![races::LOAD]].concat();
+    ids.extend(
+        model_check::crash::plants::all()
+            .iter()
+            .map(|plant| plant.id),
+    );
+    ids
 }
 
 fn known(id: &str) -> Result<String, String> {
-    find(id)
-        .map(|mutant| mutant.id.to_owned())
-        .ok_or_else(|| format!("there is no such mutant; there are {}", ids().join(", ")))
+    if ids().contains(&id) {
+        return Ok(id.to_owned());
+    }
+    let mut known = ids();
+    known.sort_unstable();
+    known.dedup();
+    let known = known.join(", ");
+    Err(format!("there is no such mutant; there are {known}"))
 }
 
 impl Mutants {
     pub(super) fn run(&self, report: &mut Report) -> Result<Exit, Failure> {
-        let mutants: Vec<Mutant> = if self.ids.is_empty() {
-            all()
-        } else {
-            self.ids.iter().filter_map(|id| find(id)).collect()
-        };
         report
             .evidence()
             .seed(self.seed)
             .config("sequences_per_mutant", self.cases);
+        let wanted = |id: &str| self.ids.is_empty() || self.ids.iter().any(|wanted| wanted == id);
+        let mut worst = self.sequences(&wanted, report)?;
+        let heading = |text: &str| {
+            if self.ids.is_empty() {
+                say(text);
+            }
+        };
+        heading("\nraces, on real threads\n");
+        worst = worst.max(races::run(
+            &wanted,
+            self.seed,
+            self.pictures.as_deref(),
+            report,
+        )?);
+        heading("\ncrashes\n");
+        Ok(worst.max(plants::run(&wanted, self.seed, report)?))
+    }
+
+    /// The mutants that a sequence of commands shows.
+    fn sequences(
+        &self,
+        wanted: &dyn Fn(&str) -> bool,
+        report: &mut Report,
+    ) -> Result<Exit, Failure> {
+        let mutants: Vec<Mutant> = all()
+            .into_iter()
+            .filter(|mutant| wanted(mutant.id))
+            .collect();
+        if mutants.is_empty() {
+            return Ok(Exit::Holds);
+        }
         let progress = bar("mutants", mutants.len() as u64);
         let mut hunted = Vec::new();
         for mutant in mutants {
@@ -55,17 +105,14 @@ impl Mutants {
         }
         progress.finish_and_clear();
         if self.ids.is_empty() {
+            say("sequences of commands\n");
             show_table(&hunted);
         } else {
             for (mutant, hunt) in &hunted {
                 show_one(mutant, hunt);
             }
         }
-        let exit = verdict(&hunted, report);
-        if self.ids.is_empty() {
-            return Ok(exit.max(super::plants::run(self.seed, report)?));
-        }
-        Ok(exit)
+        Ok(verdict(&hunted, report))
     }
 }
 

@@ -68,6 +68,14 @@ impl Sequences {
             .store
             .parse()
             .map_err(|error: UnknownStore| Failure::Usage(error.to_string()))?;
+        if !choice.subject.is_kept() {
+            let id = self.store.trim_start_matches("mutant:");
+            return Err(Failure::Usage(format!(
+                "--store {}: it forgets all when it is closed, and only threads show its fault; give \
+                 model-check mutants {id}, or stress --store {}",
+                self.store, self.store
+            )));
+        }
         if let Some(sequence) = &self.replay {
             return self.replay(sequence, &choice, report);
         }

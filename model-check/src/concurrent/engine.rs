@@ -5,22 +5,21 @@
 //! to others in between. Every border of a statement yields to other threads, which makes the windows
 //! likely without sleeping in the store.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use soldonce::invariant::Snapshot;
 use soldonce::{
-    Claim, Clock as _, Command, ConfirmOutcome, HoldOutcome, HoldRequest, Outcome, PaymentId,
+    Claim, Clock, Command, ConfirmOutcome, Decision, HoldOutcome, HoldRequest, Outcome, PaymentId,
     PaymentRecord, Receipt, RefundCursor, RefundsDue, ReleaseOutcome, Seat, SeatId, SeatStore,
     SeatsAdded, StoreError, Timestamp,
 };
 
-use crate::history::RunClock;
 use crate::reference::{Decided, Rejected, State, decide};
 
 /// A store with a way of its own to run a command; everything else is right.
 pub(super) struct Engine<C> {
     pub(super) state: Mutex<State>,
-    pub(super) clock: RunClock,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) commands: C,
 }
 
@@ -35,16 +34,16 @@ pub(super) trait Commands: Send + Sync {
         })
     }
 
-    /// The state that a read sees.
-    fn snapshot(&self, db: &Db<'_>) -> State {
-        db.transaction(|state, _| state.clone())
+    /// Reads a seat.
+    fn seat(&self, db: &Db<'_>, seat: &SeatId) -> Receipt<Option<Seat>> {
+        db.transaction(|state, now| state.seat(seat, now))
     }
 }
 
 /// The database, as a command sees it.
 pub(super) struct Db<'e> {
     state: &'e Mutex<State>,
-    clock: &'e RunClock,
+    clock: &'e dyn Clock,
 }
 
 impl Db<'_> {
@@ -86,7 +85,7 @@ pub(super) fn write(state: &mut State, decided: &Decided) {
 }
 
 impl<C: Commands> Engine<C> {
-    pub(super) fn new(clock: RunClock, commands: C) -> Self {
+    pub(super) fn new(clock: Arc<dyn Clock>, commands: C) -> Self {
         Self {
             state: Mutex::new(State::default()),
             clock,
@@ -97,7 +96,7 @@ impl<C: Commands> Engine<C> {
     fn db(&self) -> Db<'_> {
         Db {
             state: &self.state,
-            clock: &self.clock,
+            clock: &*self.clock,
         }
     }
 
@@ -150,21 +149,30 @@ impl<C: Commands> SeatStore for Engine<C> {
     }
 
     fn seat(&self, seat: &SeatId) -> Result<Receipt<Option<Seat>>, StoreError> {
-        let snapshot = self.commands.snapshot(&self.db());
-        Ok(snapshot.seat(seat, self.clock.now()))
+        Ok(self.commands.seat(&self.db(), seat))
     }
 
     fn payment(&self, payment: &PaymentId) -> Result<Receipt<Option<PaymentRecord>>, StoreError> {
-        let snapshot = self.commands.snapshot(&self.db());
-        Ok(snapshot.payment(payment, self.clock.now()))
+        Ok(self
+            .db()
+            .transaction(|state, now| state.payment(payment, now)))
     }
 
-    fn refunds_due(&self, after: RefundCursor, _limit: u32) -> Result<RefundsDue, StoreError> {
-        // No run of this module asks.
-        Ok(RefundsDue {
-            refunds: Vec::new(),
-            next: after,
-        })
+    /// In the order of their ids, not in that in which they were decided.
+    fn refunds_due(&self, after: RefundCursor, limit: u32) -> Result<RefundsDue, StoreError> {
+        let state = lock(&self.state);
+        let due = state.payments.values().zip(1..);
+        let mut next = after;
+        let refunds = due
+            .filter(|(record, _)| record.decision != Decision::Sold)
+            .filter(|(_, place)| *place > after.to_raw())
+            .take(limit as usize)
+            .map(|(record, place)| {
+                next = RefundCursor::from_raw(place);
+                record.clone()
+            })
+            .collect();
+        Ok(RefundsDue { refunds, next })
     }
 
     fn add_seats(&self, seats: &[SeatId]) -> Result<SeatsAdded, StoreError> {

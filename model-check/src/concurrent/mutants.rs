@@ -4,15 +4,19 @@
 //! sleeps; the engine yields at the borders of statements.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use soldonce::{Command, Outcome, OwnerId, Receipt, SeatId, SeatStore, StoreError, Version};
+use soldonce::{
+    Clock, Command, Outcome, OwnerId, Receipt, Seat, SeatId, SeatStore, StoreError, Version,
+};
 
 use super::engine::{Commands, Db, Engine, Right, write};
 use super::{Plan, run};
 use crate::history::{Recorded, RunClock};
-use crate::reference::{Decided, Rejected, State, decide};
+use crate::reference::{Decided, Rejected, State, View, decide};
 use crate::serializable::Verdict;
+use crate::store_choice::{Subject, World};
 
 /// A store with a fault that only concurrent calls can show.
 #[derive(Clone, Copy)]
@@ -28,12 +32,33 @@ pub struct ConcurrentMutant {
     pub note: &'static str,
     /// It must be caught within so many calls.
     pub within: usize,
-    make: fn(RunClock) -> Box<dyn SeatStore>,
+    make: Make,
 }
+
+/// Opens the store, empty, with this clock.
+type Make = fn(Arc<dyn Clock>) -> Box<dyn SeatStore>;
 
 impl std::fmt::Debug for ConcurrentMutant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("ConcurrentMutant").field(&self.id).finish()
+    }
+}
+
+impl Subject for ConcurrentMutant {
+    fn name(&self) -> String {
+        format!("mutant:{}", self.id)
+    }
+
+    fn open(&self, _path: &Path, world: &World) -> Result<Box<dyn SeatStore>, StoreError> {
+        Ok((self.make)(Arc::clone(&world.clock)))
+    }
+
+    fn is_sqlite(&self) -> bool {
+        false
+    }
+
+    fn is_kept(&self) -> bool {
+        false
     }
 }
 
@@ -97,7 +122,7 @@ pub fn all() -> [ConcurrentMutant; 10] {
         ),
         mutant(
             "T03",
-            "reads are answered from a snapshot that was taken before the call",
+            "refusals and reads are answered from a snapshot that was taken before the call",
             |clock| Box::new(Engine::new(clock, OldSnapshot::default())),
         ),
         mutant(
@@ -121,9 +146,19 @@ pub fn all() -> [ConcurrentMutant; 10] {
     ]
 }
 
+/// The names of all.
+pub fn ids() -> Vec<&'static str> {
+    all().iter().map(|mutant| mutant.id).collect()
+}
+
+/// The one with this name.
+pub fn find(id: &str) -> Option<ConcurrentMutant> {
+    all().into_iter().find(|mutant| mutant.id == id)
+}
+
 #[cfg(test)]
 /// The engine without a fault, to see that it is the fault that is caught.
-pub(super) fn right(clock: RunClock) -> Box<dyn SeatStore> {
+pub(super) fn right(clock: Arc<dyn Clock>) -> Box<dyn SeatStore> {
     Box::new(Engine::new(clock, Right))
 }
 
@@ -148,7 +183,7 @@ pub fn hunt(mutant: &ConcurrentMutant, threads: usize, seed: u64) -> Result<Hunt
 }
 
 pub(super) fn hunt_store(
-    make: fn(RunClock) -> Box<dyn SeatStore>,
+    make: Make,
     within: usize,
     threads: usize,
     seed: u64,
@@ -164,7 +199,7 @@ pub(super) fn hunt_store(
             seed: seed.wrapping_add(round),
         };
         let clock = RunClock::start();
-        let store = make(clock.clone());
+        let store = make(Arc::new(clock.clone()));
         store.add_seats(&plan.seats())?;
         let recorded = run(store.as_ref(), &clock, plan)?;
         calls += ROUND;
@@ -301,18 +336,46 @@ impl Commands for AnswerFirst {
     }
 }
 
-/// T03: one snapshot serves many reads.
+/// T03: what a seat was like when the call before was answered is what a refusal or a read is told.
 #[derive(Default)]
-struct OldSnapshot(Mutex<(u32, State)>);
+struct OldSnapshot(Mutex<HashMap<SeatId, Option<Seat>>>);
+
+impl OldSnapshot {
+    /// The seat as it was, which from now on is as it is.
+    fn before(&self, seat: &SeatId, now: Option<&Seat>) -> Option<Seat> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = kept.insert(seat.clone(), now.cloned());
+        before.unwrap_or_else(|| now.cloned())
+    }
+}
 
 impl Commands for OldSnapshot {
-    fn snapshot(&self, db: &Db<'_>) -> State {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.0.is_multiple_of(8) {
-            kept.1 = Right.snapshot(db);
+    fn run(&self, db: &Db<'_>, command: &Command) -> Result<Receipt<Outcome>, Rejected> {
+        let Command::Hold(_) = command else {
+            return right_way(db, command);
+        };
+        let old = db.transaction(|state, now| {
+            let seat = self.before(command.seat(), state.seats.get(command.seat()));
+            let view = View {
+                seat: seat.as_ref(),
+                known: None,
+            };
+            decide(view, command, now)
+        })?;
+        match old.seat {
+            None => Ok(old.receipt),
+            Some(_) => right_way(db, command),
         }
-        kept.0 += 1;
-        kept.1.clone()
+    }
+
+    fn seat(&self, db: &Db<'_>, seat: &SeatId) -> Receipt<Option<Seat>> {
+        db.transaction(|state, now| {
+            let mut old = State::default();
+            if let Some(before) = self.before(seat, state.seats.get(seat)) {
+                old.seats.insert(seat.clone(), before);
+            }
+            old.seat(seat, now)
+        })
     }
 }
 

@@ -1,0 +1,52 @@
+//! What changes nothing is answered from a snapshot.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{claim, hold_request, payment_id, seat_id, t};
+use soldonce::{ManualClock, SeatStore, SqliteStore, StoreError};
+
+#[test]
+fn what_changes_nothing_waits_for_no_writer() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let clock = Arc::new(ManualClock::at(t(0)));
+    let store = SqliteStore::options()
+        .clock(clock.clone())
+        .open(folder.path().join("seats.sqlite"))
+        .expect("the store opens");
+    store
+        .add_seats(&["s0", "s1", "s2"].map(seat_id))
+        .expect("seats are added");
+    let done = |answer: Result<String, StoreError>| answer.expect("answered without the lock");
+    let hold = |seat: &str, owner: &str| {
+        let held = store.hold(&hold_request(seat, owner));
+        held.map(|receipt| receipt.outcome.to_string())
+    };
+    let release = |seat: &str, owner: &str, hold_id: i64| {
+        let released = store.release(&claim(seat, owner, hold_id));
+        released.map(|receipt| receipt.outcome.to_string())
+    };
+    let pay = |payment: &str, seat: &str, owner: &str, hold_id: i64| {
+        let paid = store.confirm_payment(&payment_id(payment), &claim(seat, owner, hold_id));
+        paid.map(|receipt| receipt.outcome.to_string())
+    };
+    assert_eq!(done(hold("s0", "A")), "Held(h1 until 10 ms)");
+    assert_eq!(done(pay("p", "s0", "A", 1)), "Sold");
+    assert_eq!(done(hold("s1", "A")), "Held(h1 until 10 ms)");
+    assert_eq!(done(pay("q", "s1", "B", 1)), "RefundRequired(WrongOwner)");
+    let lock = rusqlite::Connection::open(store.path()).expect("the file opens");
+    lock.execute_batch("BEGIN IMMEDIATE")
+        .expect("the lock is free");
+    clock.set(t(1));
+    assert_eq!(done(hold("s0", "B")), "Refused(Sold)");
+    assert_eq!(done(hold("s1", "B")), "Refused(HeldUntil 10 ms)");
+    assert_eq!(done(hold("s1", "A")), "AlreadyHeld(h1 until 10 ms)");
+    assert_eq!(done(release("s1", "B", 1)), "NotHeld");
+    assert_eq!(done(release("s1", "A", 7)), "NotHeld");
+    assert_eq!(done(release("s0", "A", 1)), "NotHeld");
+    assert_eq!(done(release("nowhere", "A", 1)), "NotHeld");
+    assert_eq!(done(pay("p", "s0", "A", 1)), "Duplicate");
+    assert_eq!(done(pay("q", "s1", "B", 1)), "RefundRequired(WrongOwner)");
+    assert_eq!(done(pay("q", "s2", "B", 1)), "Conflict");
+}
