@@ -3,6 +3,7 @@
 mod common;
 
 use common::{claim, t};
+use soldonce::invariant::{Invariant, Violation};
 use soldonce::{
     CommandKind, ConfirmOutcome, Decision, HoldDuration, HoldId, HoldOutcome, HoldRefusal, Outcome,
     PaymentId, PaymentRecord, RefundReason, ReleaseOutcome, SeatStateKind, Version,
@@ -120,5 +121,49 @@ fn reasons_of_refunds() {
             "RefundRequired(WrongOwner)",
             "RefundRequired(Expired)"
         ]
+    );
+}
+
+#[test]
+fn findings_of_the_audit() {
+    assert_eq!(
+        texts([
+            Invariant::OneSalePerSeat,
+            Invariant::OneDecisionPerPayment,
+            Invariant::NoMoneyLost,
+            Invariant::VersionsCountChanges,
+            Invariant::LiveHoldIsSafe,
+            Invariant::ExpiredHoldIsFree,
+            Invariant::RestartChangesNothing,
+            Invariant::RowShape,
+        ]),
+        [
+            "I1 (one sale per seat)",
+            "I2 (one decision per payment)",
+            "I3 (no money lost)",
+            "I4 (versions count changes)",
+            "I5 (a live hold is safe)",
+            "I6 (an expired hold is free)",
+            "I7 (a restart changes nothing)",
+            "the shape of rows"
+        ]
+    );
+    let violation = Violation {
+        invariant: Invariant::NoMoneyLost,
+        detail: "payment p is not recorded".to_owned(),
+    };
+    assert_eq!(
+        violation.to_string(),
+        "I3 (no money lost): payment p is not recorded"
+    );
+}
+
+#[test]
+fn invalid_input_says_what_it_is() {
+    let invalid = PaymentId::new("").expect_err("an id is not empty");
+    assert_eq!(invalid.what(), "payment id");
+    assert_eq!(
+        invalid.to_string(),
+        "invalid payment id: it is empty; allowed: 1 to 64 bytes of UTF-8 without control characters"
     );
 }
