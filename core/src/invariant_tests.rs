@@ -252,9 +252,11 @@ fn a_seat_that_goes_back_or_jumps_a_row_is_found_between_two_snapshots() {
             false,
         ),
         (Box::new(move |s: &mut Snapshot| free_at(s, 1, 9)), false),
+        // Free to Free is no row, but held and given back in between is two.
+        (Box::new(move |s: &mut Snapshot| free_at(s, 0, 4)), false),
         (Box::new(move |s: &mut Snapshot| free_at(s, 1, 3)), true),
         (Box::new(move |s: &mut Snapshot| free_at(s, 1, 2)), true),
-        (Box::new(move |s: &mut Snapshot| free_at(s, 0, 3)), true), // Free to Free is no row
+        (Box::new(move |s: &mut Snapshot| free_at(s, 0, 3)), true),
         (Box::new(move |s: &mut Snapshot| free_at(s, 2, 3)), true), // Sold is final
         (Box::new(move |s: &mut Snapshot| free_at(s, 2, 9)), true),
         (Box::new(|s: &mut Snapshot| drop(s.seats.remove(0))), true),

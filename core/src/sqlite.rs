@@ -7,9 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use r2d2::{Pool, PooledConnection};
 use rusqlite::params;
 
 use crate::command::{Command, HoldRequest};
@@ -20,7 +18,7 @@ use crate::outcome::{ConfirmOutcome, HoldOutcome, Outcome, Receipt, ReleaseOutco
 use crate::seat::{Claim, PaymentRecord, Seat};
 use crate::store::{RefundCursor, RefundsDue, SeatStore, SeatsAdded};
 use crate::time::{Clock, Timestamp};
-use crate::transition::record::{self, decided_at};
+use crate::transition::record;
 use crate::transition::{self, Sql};
 
 mod commit;
@@ -30,11 +28,21 @@ mod pool;
 mod queue;
 #[cfg(test)]
 mod queue_tests;
+mod readers;
 mod schema;
 mod settings;
+mod shelf;
+#[cfg(test)]
+mod shelf_tests;
 /// The locks of the commit queue; its tests compile it again with others.
 mod sync {
     pub(super) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+}
+/// What the shelf is made of; its tests compile it again with others.
+mod shelf_sync {
+    pub(super) use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+    pub(super) use crossbeam_queue::ArrayQueue as Queue;
 }
 mod transaction;
 
@@ -43,7 +51,8 @@ pub use settings::Settings;
 
 use commit::Writer;
 use error::failed_while;
-use pool::{Closing, Manager};
+use pool::Closing;
+use readers::Readers;
 use transaction::Transaction;
 
 /// A seat store on an SQLite file.
@@ -82,8 +91,7 @@ use transaction::Transaction;
 /// and there the guard decides again, whatever the snapshot said.
 pub struct SqliteStore {
     path: PathBuf,
-    readers: Pool<Manager>,
-    busy_timeout: Duration,
+    readers: Readers,
     clock: Arc<dyn Clock>,
     sql: Sql,
     settings: Settings,
@@ -114,8 +122,15 @@ impl SqliteStore {
         self.clock.now()
     }
 
-    fn reader(&self) -> Result<PooledConnection<Manager>, StoreError> {
-        pool::lend(&self.readers, self.busy_timeout)
+    /// How a seat stands, at the time now.
+    fn stand(
+        &self,
+        reader: &rusqlite::Connection,
+        seat: &SeatId,
+    ) -> Result<(Version, Timestamp), StoreError> {
+        record::look_at_seat(reader, &self.sql, seat, |seat| {
+            record::stand(seat, self.clock.now())
+        })
     }
 
     /// A hold that changes nothing, answered from a snapshot; `None` when it may change something.
@@ -123,16 +138,11 @@ impl SqliteStore {
         &self,
         request: &HoldRequest,
     ) -> Result<Option<Receipt<HoldOutcome>>, StoreError> {
-        let seat = record::find_seat(&*self.reader()?, &self.sql, &request.seat)?
-            .ok_or_else(|| StoreError::UnknownSeat(request.seat.clone()))?;
-        let at = decided_at(self.clock.now(), &seat);
-        Ok(
-            transition::hold::refusal(&seat, request, at).map(|outcome| Receipt {
-                outcome,
-                version: seat.version,
-                at,
-            }),
-        )
+        let reader = self.readers.lend()?;
+        record::look_at_seat(&reader, &self.sql, &request.seat, |seat| {
+            let seat = seat.ok_or_else(|| StoreError::UnknownSeat(request.seat.clone()))?;
+            Ok(transition::hold::refusal(seat, request, self.clock.now()))
+        })?
     }
 
     /// A release that changes nothing, answered from a snapshot; `None` when it may change something.
@@ -140,12 +150,10 @@ impl SqliteStore {
         &self,
         claim: &Claim,
     ) -> Result<Option<Receipt<ReleaseOutcome>>, StoreError> {
-        let seat = record::find_seat(&*self.reader()?, &self.sql, &claim.seat)?;
-        Ok(transition::release::refusal(
-            seat.as_ref(),
-            claim,
-            self.clock.now(),
-        ))
+        let reader = self.readers.lend()?;
+        record::look_at_seat(&reader, &self.sql, &claim.seat, |seat| {
+            transition::release::refusal(seat, claim, self.clock.now())
+        })
     }
 
     /// The answer about a payment that is known; `None` when it is not. Its record never changes, so
@@ -155,17 +163,13 @@ impl SqliteStore {
         payment: &PaymentId,
         claim: &Claim,
     ) -> Result<Option<Receipt<ConfirmOutcome>>, StoreError> {
-        let reader = self.reader()?;
+        let reader = self.readers.lend()?;
         let Some(recorded) = record::find_payment(&reader, &self.sql, payment)? else {
             return Ok(None);
         };
-        let seat = record::find_seat(&reader, &self.sql, &recorded.claim.seat)?;
-        let now = self.clock.now();
+        let stand = self.stand(&reader, &recorded.claim.seat)?;
         Ok(Some(transition::confirm::answer_known(
-            recorded,
-            claim,
-            seat.as_ref(),
-            now,
+            recorded, claim, stand,
         )))
     }
 }
@@ -240,38 +244,39 @@ impl SeatStore for SqliteStore {
     }
 
     fn seat(&self, seat: &SeatId) -> Result<Receipt<Option<Seat>>, StoreError> {
-        let connection = self.reader()?;
-        let outcome = record::find_seat(&connection, &self.sql, seat)?;
+        let outcome = record::find_seat(&*self.readers.lend()?, &self.sql, seat)?;
         let now = self.clock.now();
+        let (version, at) = outcome.as_ref().map_or((Version::ZERO, now), |seat| {
+            (seat.version, now.max(seat.changed_at))
+        });
         Ok(Receipt {
-            version: outcome.as_ref().map_or(Version::ZERO, |seat| seat.version),
-            at: outcome.as_ref().map_or(now, |seat| decided_at(now, seat)),
             outcome,
+            version,
+            at,
         })
     }
 
     fn payment(&self, payment: &PaymentId) -> Result<Receipt<Option<PaymentRecord>>, StoreError> {
-        let reader = self.reader()?;
+        let reader = self.readers.lend()?;
         let outcome = record::find_payment(&reader, &self.sql, payment)?;
         // The record never changes, so the seat may be read after it; see `known_payment`.
-        let seat = match &outcome {
-            Some(recorded) => record::find_seat(&reader, &self.sql, &recorded.claim.seat)?,
-            None => None,
+        let (version, at) = match &outcome {
+            Some(recorded) => {
+                let (version, at) = self.stand(&reader, &recorded.claim.seat)?;
+                (version, at.max(recorded.decided_at))
+            }
+            None => (Version::ZERO, self.clock.now()),
         };
-        let now = self.clock.now();
-        let at = seat.as_ref().map_or(now, |seat| decided_at(now, seat));
         Ok(Receipt {
-            version: seat.map_or(Version::ZERO, |seat| seat.version),
-            at: outcome
-                .as_ref()
-                .map_or(at, |recorded| at.max(recorded.decided_at)),
             outcome,
+            version,
+            at,
         })
     }
 
     fn refunds_due(&self, after: RefundCursor, limit: u32) -> Result<RefundsDue, StoreError> {
         const DOING: &str = "reading refunds";
-        let connection = self.reader()?;
+        let connection = self.readers.lend()?;
         let mut statement = connection
             .prepare_cached(record::REFUNDS_DUE)
             .map_err(failed_while(DOING))?;
@@ -294,7 +299,7 @@ impl SeatStore for SqliteStore {
     }
 
     fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        let connection = self.reader()?;
+        let connection = self.readers.lend()?;
         let reading = Transaction::deferred(&connection)?;
         Ok(Snapshot {
             seats: every_row(&reading, record::ALL_SEATS, record::seat_of)?,

@@ -8,6 +8,7 @@ use r2d2::ManageConnection as _;
 
 use super::commit::Writer;
 use super::pool::{self, Closing, Manager, Open, Role};
+use super::readers::Readers;
 use super::settings::Planted;
 use super::{SqliteStore, schema, settings};
 use crate::error::{Invalid, StoreError};
@@ -155,14 +156,18 @@ impl SqliteOptions {
         let (writers, readers) = match self.commit {
             Commit::PerCall => {
                 let shared = pool(Role::Writer, self.pool_size)?;
-                (shared.clone(), shared)
+                let readers = Readers::shared_with_writers(shared.clone(), self.busy_timeout);
+                (shared, readers)
             }
-            Commit::Queue { .. } => (pool(Role::Writer, 1)?, pool(Role::Reader, self.pool_size)?),
+            Commit::Queue { .. } => {
+                let readers = pool(Role::Reader, self.pool_size)?;
+                let readers = Readers::of_their_own(readers, self.busy_timeout);
+                (pool(Role::Writer, 1)?, readers)
+            }
         };
         Ok(SqliteStore {
             path: path.to_owned(),
             readers,
-            busy_timeout: self.busy_timeout,
             clock: Arc::clone(&self.clock),
             sql: self.sql.clone(),
             settings,

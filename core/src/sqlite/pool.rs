@@ -29,6 +29,11 @@ impl Connection {
         self.doubtful.set(true);
     }
 
+    /// Neither doubtful nor inside a transaction.
+    pub(super) fn may_be_lent_again(&self) -> bool {
+        !self.doubtful.get() && self.sqlite.is_autocommit()
+    }
+
     /// How long the connection waits for a lock when nothing else is asked for.
     pub(super) const fn full_timeout(&self) -> Duration {
         self.busy_timeout
@@ -156,7 +161,7 @@ impl ManageConnection for Manager {
     }
 
     fn has_broken(&self, connection: &mut Connection) -> bool {
-        connection.doubtful.get() || !connection.sqlite.is_autocommit()
+        !connection.may_be_lent_again()
     }
 }
 

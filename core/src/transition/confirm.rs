@@ -4,11 +4,11 @@
 use rusqlite::{Connection, params};
 
 use super::Sql;
-use super::record::{self, decided_at};
+use super::record::{self, SeatRow, StateRow, stand};
 use crate::error::StoreError;
 use crate::id::{PaymentId, Version};
 use crate::outcome::{ConfirmOutcome, Receipt};
-use crate::seat::{Claim, Decision, PaymentRecord, RefundReason, Seat, SeatState};
+use crate::seat::{Claim, Decision, PaymentRecord, RefundReason};
 use crate::sqlite::error::failed_while;
 use crate::time::Timestamp;
 
@@ -46,18 +46,18 @@ pub(crate) fn run(
     .map_err(failed_while("confirming a payment"))?;
 
     if !changed && let Some(recorded) = record::find_payment(tx, sql, payment)? {
-        let seat = record::find_seat(tx, sql, &recorded.claim.seat)?;
-        return Ok(answer_known(recorded, claim, seat.as_ref(), now));
+        let stand = record::look_at_seat(tx, sql, &recorded.claim.seat, |seat| stand(seat, now))?;
+        return Ok(answer_known(recorded, claim, stand));
     }
 
-    let seat = record::find_seat(tx, sql, &claim.seat)?;
-    let decision = if changed {
-        Decision::Sold
-    } else {
-        Decision::RefundRequired(refund_reason(seat.as_ref(), claim))
-    };
-    let version = seat.as_ref().map_or(Version::ZERO, |seat| seat.version);
-    let at = seat.as_ref().map_or(now, |seat| decided_at(now, seat));
+    let (decision, (version, at)) = record::look_at_seat(tx, sql, &claim.seat, |seat| {
+        let decision = if changed {
+            Decision::Sold
+        } else {
+            Decision::RefundRequired(refund_reason(seat, claim))
+        };
+        (decision, stand(seat, now))
+    })?;
     record::record_payment(
         tx,
         sql,
@@ -83,17 +83,14 @@ pub(crate) fn run(
     })
 }
 
-/// The answer about a payment that was decided earlier, on the seat that it was recorded for.
+/// The answer about a payment that was decided earlier; its seat, the one that it was recorded for,
+/// stands as this.
 pub(crate) fn answer_known(
     recorded: PaymentRecord,
     claim: &Claim,
-    seat: Option<&Seat>,
-    now: Timestamp,
+    (version, at): (Version, Timestamp),
 ) -> Receipt<ConfirmOutcome> {
-    let version = seat.map_or(Version::ZERO, |seat| seat.version);
-    let at = seat
-        .map_or(now, |seat| decided_at(now, seat))
-        .max(recorded.decided_at);
+    let at = at.max(recorded.decided_at);
     let recorded = Box::new(recorded);
     let outcome = match recorded.decision {
         _ if recorded.claim != *claim => ConfirmOutcome::Conflict { recorded },
@@ -112,17 +109,17 @@ pub(crate) fn answer_known(
 
 /// Why a payment can not buy the seat, given that the guard above refused it: the first that applies.
 /// The expiry is not compared again; it is what remains.
-fn refund_reason(seat: Option<&Seat>, claim: &Claim) -> RefundReason {
+fn refund_reason(seat: Option<&SeatRow<'_>>, claim: &Claim) -> RefundReason {
     let Some(seat) = seat else {
         return RefundReason::UnknownSeat;
     };
     let hold = claim.hold_id.version();
-    match &seat.state {
+    match seat.state {
         _ if hold > seat.version => RefundReason::NeverHeld,
-        SeatState::Free | SeatState::Sold { .. } if hold == seat.version => RefundReason::NeverHeld,
-        SeatState::Sold { hold_id, .. } if *hold_id == claim.hold_id => RefundReason::AlreadySold,
+        StateRow::Free | StateRow::Sold { .. } if hold == seat.version => RefundReason::NeverHeld,
+        StateRow::Sold { hold_id, .. } if hold_id == claim.hold_id => RefundReason::AlreadySold,
         _ if hold < seat.version => RefundReason::Superseded,
-        SeatState::Held { owner, .. } if *owner != claim.owner => RefundReason::WrongOwner,
-        SeatState::Free | SeatState::Held { .. } | SeatState::Sold { .. } => RefundReason::Expired,
+        StateRow::Held { owner, .. } if owner != claim.owner.as_str() => RefundReason::WrongOwner,
+        StateRow::Free | StateRow::Held { .. } | StateRow::Sold { .. } => RefundReason::Expired,
     }
 }

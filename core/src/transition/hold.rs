@@ -3,12 +3,11 @@
 use rusqlite::{Connection, params};
 
 use super::Sql;
-use super::record::{self, decided_at};
+use super::record::{self, SeatRow, StateRow, stand};
 use crate::command::HoldRequest;
 use crate::error::{Invalid, StoreError};
 use crate::id::HoldId;
 use crate::outcome::{HoldOutcome, HoldRefusal, Receipt};
-use crate::seat::{Seat, SeatState};
 use crate::sqlite::error::failed_while;
 use crate::time::Timestamp;
 
@@ -51,54 +50,59 @@ pub(crate) fn run(
     )
     .map_err(failed_while("holding a seat"))?;
 
-    let seat = record::find_seat(tx, sql, &request.seat)?
-        .ok_or_else(|| StoreError::UnknownSeat(request.seat.clone()))?;
-    let at = decided_at(now, &seat);
-    let outcome = match &seat.state {
-        SeatState::Held {
-            hold_id, expires, ..
-        } if changed => HoldOutcome::Held {
-            hold_id: *hold_id,
-            expires: *expires,
-        },
-        // The guard refused it, so a hold that stands there is live.
-        other => refused_by(other, request)
-            .ok_or_else(|| record::guard_and_row_differ("hold", &seat.id))?,
+    record::look_at_seat(tx, sql, &request.seat, |seat| {
+        let (version, at) = stand(seat, now);
+        let outcome = match seat.map(|seat| seat.state) {
+            None => return Err(StoreError::UnknownSeat(request.seat.clone())),
+            Some(StateRow::Held {
+                hold_id, expires, ..
+            }) if changed => HoldOutcome::Held { hold_id, expires },
+            // The guard refused it, so a hold that stands there is live.
+            Some(other) => refused_by(other, request)
+                .ok_or_else(|| record::guard_and_row_differ("hold", &request.seat))?,
+        };
+        debug_assert!(
+            !changed
+                || matches!(outcome, HoldOutcome::Held { hold_id, .. } if hold_id == HoldId::from(version))
+        );
+        Ok(Receipt {
+            outcome,
+            version,
+            at,
+        })
+    })?
+}
+
+/// The answer to a hold that would change nothing at this time; `None` if it may take the seat.
+pub(crate) fn refusal(
+    seat: &SeatRow<'_>,
+    request: &HoldRequest,
+    now: Timestamp,
+) -> Option<Receipt<HoldOutcome>> {
+    let (version, at) = stand(Some(seat), now);
+    let outcome = match seat.state {
+        StateRow::Held { expires, .. } if !super::live(at, expires) => None,
+        other => refused_by(other, request),
     };
-    debug_assert!(
-        !changed
-            || matches!(outcome, HoldOutcome::Held { hold_id, .. } if hold_id == HoldId::from(seat.version))
-    );
-    Ok(Receipt {
+    outcome.map(|outcome| Receipt {
         outcome,
-        version: seat.version,
+        version,
         at,
     })
 }
 
-/// The answer to a hold that would change nothing at this time; `None` if it may take the seat.
-pub(crate) fn refusal(seat: &Seat, request: &HoldRequest, at: Timestamp) -> Option<HoldOutcome> {
-    match &seat.state {
-        SeatState::Held { expires, .. } if !super::live(at, *expires) => None,
-        other => refused_by(other, request),
-    }
-}
-
 /// What a sold seat, or a live hold, answers to a hold.
-fn refused_by(state: &SeatState, request: &HoldRequest) -> Option<HoldOutcome> {
+fn refused_by(state: StateRow<'_>, request: &HoldRequest) -> Option<HoldOutcome> {
     match state {
-        SeatState::Free => None,
-        SeatState::Held {
+        StateRow::Free => None,
+        StateRow::Held {
             owner,
             hold_id,
             expires,
-        } if *owner == request.owner => Some(HoldOutcome::AlreadyHeld {
-            hold_id: *hold_id,
-            expires: *expires,
-        }),
-        SeatState::Held { expires, .. } => {
-            Some(HoldOutcome::Refused(HoldRefusal::HeldUntil(*expires)))
+        } if owner == request.owner.as_str() => Some(HoldOutcome::AlreadyHeld { hold_id, expires }),
+        StateRow::Held { expires, .. } => {
+            Some(HoldOutcome::Refused(HoldRefusal::HeldUntil(expires)))
         }
-        SeatState::Sold { .. } => Some(HoldOutcome::Refused(HoldRefusal::Sold)),
+        StateRow::Sold { .. } => Some(HoldOutcome::Refused(HoldRefusal::Sold)),
     }
 }

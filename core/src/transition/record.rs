@@ -54,14 +54,61 @@ pub(crate) const RECORD_PAYMENT: &str = concat!(
     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
 );
 
-/// The time of a decision on a seat that the statement did not change.
-pub(crate) fn decided_at(now: Timestamp, seat: &Seat) -> Timestamp {
-    now.max(seat.changed_at)
+/// A seat as it stands in its row. The texts are SQLite's own: a refusal copies nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SeatRow<'r> {
+    pub(crate) state: StateRow<'r>,
+    pub(crate) version: Version,
+    pub(crate) changed_at: Timestamp,
+}
+
+/// The state of a [`SeatRow`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StateRow<'r> {
+    Free,
+    Held {
+        owner: &'r str,
+        hold_id: HoldId,
+        expires: Timestamp,
+    },
+    Sold {
+        owner: &'r str,
+        hold_id: HoldId,
+    },
+}
+
+/// What a receipt says of the seat that a decision was made on: its version, and the time, which is never
+/// before the seat's last change. A seat that is not there is at version 0.
+pub(crate) fn stand(seat: Option<&SeatRow<'_>>, now: Timestamp) -> (Version, Timestamp) {
+    seat.map_or((Version::ZERO, now), |seat| {
+        (seat.version, now.max(seat.changed_at))
+    })
 }
 
 /// Runs a statement by primary key to its end. Did it change its row?
 pub(crate) fn execute(tx: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<bool> {
     Ok(tx.prepare_cached(sql)?.execute(params)? > 0)
+}
+
+/// Looks at a seat while its row is open; `None` when it is not there.
+pub(crate) fn look_at_seat<T>(
+    tx: &Connection,
+    sql: &Sql,
+    seat: &SeatId,
+    look: impl FnOnce(Option<&SeatRow<'_>>) -> T,
+) -> Result<T, StoreError> {
+    const DOING: &str = "reading a seat";
+    let mut statement = tx
+        .prepare_cached(&sql.find_seat)
+        .map_err(failed_while(DOING))?;
+    let mut rows = statement
+        .query([seat.as_str()])
+        .map_err(failed_while(DOING))?;
+    let Some(row) = rows.next().map_err(failed_while(DOING))? else {
+        return Ok(look(None));
+    };
+    let seat = seat_row(row).map_err(|problem| corrupt("seat", row, &problem))?;
+    Ok(look(Some(&seat)))
 }
 
 pub(crate) fn find_seat(
@@ -171,42 +218,62 @@ fn corrupt(what: &str, row: &Row<'_>, problem: &Unreadable) -> StoreError {
     }
 }
 
-fn read_seat(row: &Row<'_>) -> Result<Seat, Unreadable> {
-    let owner = || -> Result<_, Unreadable> {
-        Ok(OwnerId::new(
-            row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?,
-        )?)
-    };
+fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, Unreadable> {
+    let text = row.get_ref(column)?.as_str();
+    Ok(text.map_err(rusqlite::Error::from)?)
+}
+
+fn seat_row<'r>(row: &'r Row<'_>) -> Result<SeatRow<'r>, Unreadable> {
     let hold_id = || -> Result<_, Unreadable> { Ok(HoldId::new(row.get(4)?)?) };
-    let state = match row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)? {
-        "free" => SeatState::Free,
-        "held" => SeatState::Held {
-            owner: owner()?,
+    let state = match text(row, 1)? {
+        "free" => StateRow::Free,
+        "held" => StateRow::Held {
+            owner: text(row, 3)?,
             hold_id: hold_id()?,
             expires: Timestamp::from_unix_millis(row.get(5)?)?,
         },
-        "sold" => SeatState::Sold {
-            owner: owner()?,
+        "sold" => StateRow::Sold {
+            owner: text(row, 3)?,
             hold_id: hold_id()?,
-            payment: PaymentId::new(row.get_ref(6)?.as_str().map_err(rusqlite::Error::from)?)?,
         },
         other => return Err(Unreadable::Shape(format!("no state is called {other:?}"))),
     };
-    Ok(Seat {
-        id: SeatId::new(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?,
+    Ok(SeatRow {
         state,
         version: Version::new(row.get(2)?)?,
         changed_at: Timestamp::from_unix_millis(row.get(7)?)?,
     })
 }
 
-fn read_payment(row: &Row<'_>) -> Result<PaymentRecord, Unreadable> {
-    let text = |column: usize| -> Result<&str, Unreadable> {
-        Ok(row
-            .get_ref(column)?
-            .as_str()
-            .map_err(rusqlite::Error::from)?)
+fn read_seat(row: &Row<'_>) -> Result<Seat, Unreadable> {
+    let seat = seat_row(row)?;
+    let state = match seat.state {
+        StateRow::Free => SeatState::Free,
+        StateRow::Held {
+            owner,
+            hold_id,
+            expires,
+        } => SeatState::Held {
+            owner: OwnerId::new(owner)?,
+            hold_id,
+            expires,
+        },
+        StateRow::Sold { owner, hold_id } => SeatState::Sold {
+            owner: OwnerId::new(owner)?,
+            hold_id,
+            payment: PaymentId::new(text(row, 6)?)?,
+        },
     };
+    Ok(Seat {
+        id: SeatId::new(text(row, 0)?)?,
+        state,
+        version: seat.version,
+        changed_at: seat.changed_at,
+    })
+}
+
+fn read_payment(row: &Row<'_>) -> Result<PaymentRecord, Unreadable> {
+    let text = |column| text(row, column);
     let decision = match text(4)? {
         "sold" => Decision::Sold,
         "refund_required" => {

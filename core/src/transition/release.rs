@@ -3,11 +3,10 @@
 use rusqlite::{Connection, params};
 
 use super::Sql;
-use super::record::{self, decided_at};
+use super::record::{self, SeatRow, StateRow, stand};
 use crate::error::StoreError;
-use crate::id::Version;
 use crate::outcome::{Receipt, ReleaseOutcome};
-use crate::seat::{Claim, Seat, SeatState};
+use crate::seat::Claim;
 use crate::sqlite::error::failed_while;
 use crate::time::Timestamp;
 
@@ -38,36 +37,36 @@ pub(crate) fn run(
     )
     .map_err(failed_while("releasing a hold"))?;
 
-    let seat = record::find_seat(tx, sql, &claim.seat)?;
     let outcome = if changed {
         ReleaseOutcome::Released
     } else {
         ReleaseOutcome::NotHeld
     };
-    Ok(receipt(outcome, seat.as_ref(), now))
+    record::look_at_seat(tx, sql, &claim.seat, |seat| receipt(outcome, seat, now))
 }
 
 /// The answer to a release that would change nothing; `None` if it may give the seat back.
 pub(crate) fn refusal(
-    seat: Option<&Seat>,
+    seat: Option<&SeatRow<'_>>,
     claim: &Claim,
     now: Timestamp,
 ) -> Option<Receipt<ReleaseOutcome>> {
     let held = seat.is_some_and(|seat| {
-        matches!(&seat.state, SeatState::Held { owner, hold_id, .. }
-            if *owner == claim.owner && *hold_id == claim.hold_id)
+        matches!(seat.state, StateRow::Held { owner, hold_id, .. }
+            if owner == claim.owner.as_str() && hold_id == claim.hold_id)
     });
     (!held).then(|| receipt(ReleaseOutcome::NotHeld, seat, now))
 }
 
 fn receipt(
     outcome: ReleaseOutcome,
-    seat: Option<&Seat>,
+    seat: Option<&SeatRow<'_>>,
     now: Timestamp,
 ) -> Receipt<ReleaseOutcome> {
+    let (version, at) = stand(seat, now);
     Receipt {
         outcome,
-        version: seat.map_or(Version::ZERO, |seat| seat.version),
-        at: seat.map_or(now, |seat| decided_at(now, seat)),
+        version,
+        at,
     }
 }

@@ -1,0 +1,103 @@
+//! The shelf under a scheduler that tries the orders in which threads can run.
+//!
+//! This compiles `shelf.rs` a second time, on shuttle's atomics and with a queue behind shuttle's lock. A
+//! thread that waits in vain is a deadlock, which the scheduler reports with the schedule.
+
+mod shelf_sync {
+    pub(super) use shuttle::sync::atomic::{AtomicUsize, Ordering, fence};
+
+    /// As the queue without locks, each operation one step.
+    pub(super) struct Queue<T>(shuttle::sync::Mutex<Vec<T>>, usize);
+
+    impl<T> Queue<T> {
+        pub(super) fn new(size: usize) -> Self {
+            Self(shuttle::sync::Mutex::new(Vec::new()), size)
+        }
+
+        pub(super) fn pop(&self) -> Option<T> {
+            self.0.lock().expect("no panic").pop()
+        }
+
+        pub(super) fn push(&self, thing: T) -> Result<(), T> {
+            let mut things = self.0.lock().expect("no panic");
+            if things.len() == self.1 {
+                return Err(thing);
+            }
+            things.push(thing);
+            Ok(())
+        }
+    }
+}
+
+#[expect(
+    clippy::duplicate_mod,
+    reason = "compiled again, on the scheduler's atomics"
+)]
+#[path = "shelf.rs"]
+mod shelf;
+
+use shelf::Shelf;
+use shuttle::scheduler::DfsScheduler;
+use shuttle::sync::{Arc, Condvar, Mutex};
+use shuttle::{Config, Runner, thread};
+
+/// Who lends with a lock: some things, and a way to wait for one.
+struct Behind {
+    things: Mutex<Vec<usize>>,
+    brought: Condvar,
+}
+
+impl Behind {
+    fn lend(&self) -> usize {
+        let mut things = self.things.lock().expect("no panic");
+        loop {
+            match things.pop() {
+                Some(thing) => return thing,
+                None => things = self.brought.wait(things).expect("no panic"),
+            }
+        }
+    }
+
+    fn bring(&self, thing: usize) {
+        self.things.lock().expect("no panic").push(thing);
+        self.brought.notify_one();
+    }
+}
+
+/// So many threads borrow one of so many things, each so often.
+fn run(threads: usize, things: usize, rounds: usize) {
+    let shelf = Arc::new(Shelf::with_room_for(things));
+    let behind = Arc::new(Behind {
+        things: Mutex::new((0..things).collect()),
+        brought: Condvar::new(),
+    });
+    let borrowers: Vec<_> = (0..threads)
+        .map(|_| {
+            let (shelf, behind) = (shelf.clone(), behind.clone());
+            thread::spawn(move || {
+                for _ in 0..rounds {
+                    let thing = shelf.take(|| Ok::<_, ()>(behind.lend())).expect("lent");
+                    thread::yield_now();
+                    if let Some(handed_on) = shelf.put_back(thing) {
+                        behind.bring(handed_on);
+                    }
+                }
+            })
+        })
+        .collect();
+    for borrower in borrowers {
+        borrower.join().expect("no panic");
+    }
+}
+
+#[test]
+fn two_threads_never_wait_in_vain_for_one_thing() {
+    let scheduler = DfsScheduler::new(Some(20_000), false);
+    Runner::new(scheduler, Config::default()).run(|| run(2, 1, 2));
+}
+
+#[test]
+fn more_threads_than_things_never_wait_in_vain() {
+    shuttle::check_random(|| run(3, 1, 3), 4_000);
+    shuttle::check_random(|| run(4, 2, 3), 4_000);
+}
