@@ -3,9 +3,10 @@
 mod common;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use common::{claim, hold_request, payment_id, seat_id, t};
-use soldonce::{ManualClock, SeatStore, SqliteStore, StoreError};
+use soldonce::{Commit, ManualClock, ReleaseOutcome, SeatStore, SqliteStore, StoreError};
 
 #[test]
 fn what_changes_nothing_waits_for_no_writer() {
@@ -49,4 +50,26 @@ fn what_changes_nothing_waits_for_no_writer() {
     assert_eq!(done(pay("p", "s0", "A", 1)), "Duplicate");
     assert_eq!(done(pay("q", "s1", "B", 1)), "RefundRequired(WrongOwner)");
     assert_eq!(done(pay("q", "s2", "B", 1)), "Conflict");
+}
+
+#[test]
+fn without_the_queue_every_command_takes_the_write_lock() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = SqliteStore::options()
+        .commit(Commit::PerCall)
+        .busy_timeout(Duration::from_millis(20))
+        .open(folder.path().join("seats.sqlite"))
+        .expect("the store opens");
+    store.add_seats(&[seat_id("s0")]).expect("a seat is added");
+    let lock = rusqlite::Connection::open(store.path()).expect("the file opens");
+    lock.execute_batch("BEGIN IMMEDIATE")
+        .expect("the lock is free");
+    let refused = store.release(&claim("s0", "A", 1));
+    assert!(
+        matches!(refused, Err(StoreError::Busy { .. })),
+        "{refused:?}"
+    );
+    lock.execute_batch("ROLLBACK").expect("let go");
+    let told = store.release(&claim("s0", "A", 1)).expect("answered");
+    assert_eq!(told.outcome, ReleaseOutcome::NotHeld);
 }
