@@ -38,6 +38,7 @@ mod sync {
 }
 mod transaction;
 
+pub use commit::Commits;
 pub use options::{Commit, SqliteOptions};
 pub use settings::Settings;
 
@@ -112,6 +113,11 @@ impl SqliteStore {
     /// The time on the store's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// How well commits have filled since the store was opened.
+    pub fn commits(&self) -> Commits {
+        self.writer.commits()
     }
 
     fn reader(&self) -> Result<PooledConnection<Manager>, StoreError> {

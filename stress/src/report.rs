@@ -90,12 +90,17 @@ impl Report<'_> {
             Place::File { .. } => format!("the file that was given, on {file_system}"),
         };
         let mut out = wrapped(
-            &[
+            &filled([
                 format!("soldonce stress: {}", workload.shape),
                 plural(config.clients.into(), "buyer"),
+                if config.processes > 1 {
+                    format!("{} processes", config.processes)
+                } else {
+                    String::new()
+                },
                 format!("{} seats", thousands(workload.seats.into())),
                 crowd,
-            ],
+            ]),
             0,
         );
         out.push_str(&wrapped(
@@ -224,8 +229,21 @@ impl Report<'_> {
             let first = format!("first {}: {words}", ending.name());
             line(&mut out, "", &[cut(&first, WIDTH - 12)]);
         }
+        if let Some(commits) = load.commits
+            && let Some(mean) = commits.mean()
+        {
+            line(
+                &mut out,
+                "commits",
+                &[
+                    thousands(commits.commits),
+                    format!("{mean:.1} calls each, up to {}", commits.largest),
+                    self.commits_by_process(),
+                ],
+            );
+        }
         if let Some(bytes) = load.peak_bytes {
-            let told = thousands(load.answered.len() as u64);
+            let told = thousands((load.answered.len() + load.acknowledged.len()) as u64);
             line(
                 &mut out,
                 "memory",
@@ -236,6 +254,18 @@ impl Report<'_> {
             );
         }
         out
+    }
+
+    fn commits_by_process(&self) -> String {
+        let means = self.load.processes.iter().map(|process| {
+            let mean = process.commits.and_then(|commits| commits.mean());
+            mean.map_or("?".to_owned(), |mean| format!("{mean:.1}"))
+        });
+        let means: Vec<_> = means.collect();
+        if means.is_empty() {
+            return String::new();
+        }
+        format!("by process {}", means.join(" "))
     }
 
     fn hot_share(&self) -> String {
@@ -305,6 +335,7 @@ impl Report<'_> {
                 "history" => "strictly serializable, every answer",
                 "stored" => "what is stored can be read",
                 "unsettled" => "payments without an answer",
+                "processes" => "each process, and all its calls",
                 name => name,
             };
             let mut cases = format!("{} {}", thousands(check.cases), check.unit);
@@ -359,6 +390,11 @@ impl Report<'_> {
         format!("{verdict}\n{history}{evidence}\n")
     }
 }
+/// The parts that are not empty.
+fn filled(parts: impl IntoIterator<Item = String>) -> Vec<String> {
+    parts.into_iter().filter(|part| !part.is_empty()).collect()
+}
+
 fn nanos_of(load: &Load) -> u64 {
     nanos(load.measured)
 }
