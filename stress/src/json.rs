@@ -75,6 +75,7 @@ impl Report<'_> {
             "fairness": load.fairness(),
             "worst_wait_ns": worst,
             "peak_memory_bytes": load.peak_bytes,
+            "peak_memory_with_proof_bytes": self.proof_peak_bytes,
             "commits": commits(load.commits),
             "processes": load.processes.iter().map(process).collect::<Vec<_>>(),
             "seed": self.config.seed,

@@ -36,6 +36,7 @@ pub mod proof;
 pub mod ramp;
 pub mod record;
 pub mod report;
+mod resources;
 pub mod runner;
 pub mod statement;
 pub mod store;

@@ -10,7 +10,6 @@
 //! The figures of a process that was killed are gone with it. What its history shows is counted among
 //! the calls that were checked and not measured.
 
-use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::ops::Range;
 use std::path::Path;
@@ -18,15 +17,11 @@ use std::process::{Child, ChildStdin, Command as Program, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use model_check::history::{
-    Answer, Call, Header, History, Names, OPEN, Origin, Told, read_journals,
-};
-use soldonce::invariant::Acknowledged;
-use soldonce::{Commits, Decision};
+use model_check::history::{Header, History, Names, Origin, read_journals};
+use soldonce::Commits;
 use tempfile::TempDir;
 
 use crate::RunError;
-use crate::answer::{Ending, Operation};
 use crate::client::stopped;
 use crate::config::Config;
 use crate::measure::Figures;
@@ -36,6 +31,10 @@ use crate::record::journal;
 use crate::runner::{Context, Load};
 use crate::wire::{Brought, Share};
 use crate::worker::{BEGIN, READY, STOP};
+
+mod shown;
+
+use shown::{Shown, acknowledged};
 
 /// Between the word to begin and the first call: time for the word to reach every process.
 const RUN_UP_NS: u64 = 20_000_000;
@@ -335,78 +334,6 @@ fn read(context: &Context<'_>, folder: &Path) -> Result<History, RunError> {
             problem: error.to_string(),
         }
     })
-}
-
-/// Every decision about a payment that a client was told.
-fn acknowledged(history: &History) -> Vec<Acknowledged> {
-    let mut all = Vec::new();
-    for operation in &history.operations {
-        let Call::Confirm { payment, claim } = operation.call() else {
-            continue;
-        };
-        let Answer::Receipt { told, .. } = operation.answer(&history.details) else {
-            continue;
-        };
-        let decision = match told {
-            Told::Sold | Told::Duplicate(_) => Decision::Sold,
-            Told::Refund(reason) | Told::RefundAgain(reason, _) => Decision::RefundRequired(reason),
-            _ => continue,
-        };
-        all.push(Acknowledged {
-            payment: history.names.payment_id(payment).clone(),
-            claim: history.names.claim_of(&claim),
-            decision,
-        });
-    }
-    all
-}
-
-/// What the history shows of some clients.
-struct Shown {
-    /// Counts alone, of calls that are not measured.
-    figures: Figures,
-    calls: u64,
-    unknown: u64,
-    /// Payments of unknown result that were never answered.
-    unsettled: u64,
-}
-
-impl Shown {
-    fn of(history: &History, clients: &Range<u32>) -> Self {
-        let mut shown = Self {
-            figures: Figures::new(0),
-            calls: 0,
-            unknown: 0,
-            unsettled: 0,
-        };
-        let (mut open, mut answered) = (BTreeSet::new(), BTreeSet::new());
-        let own = |operation: &&model_check::history::Operation| {
-            clients.contains(&u32::from(operation.when().client))
-        };
-        for operation in history.operations.iter().filter(own) {
-            let (call, answer) = (operation.call(), operation.answer(&history.details));
-            shown.calls += 1;
-            shown.unknown += u64::from(operation.returned() == OPEN);
-            let kind = match call {
-                Call::Hold { .. } => Operation::Hold,
-                Call::Release(_) => Operation::Release,
-                Call::Confirm { payment, .. } => {
-                    match answer {
-                        Answer::Unknown => open.insert(payment),
-                        Answer::Receipt { .. } => answered.insert(payment),
-                        Answer::NotApplied | Answer::NoSuchSeat => false,
-                    };
-                    Operation::Confirm
-                }
-                Call::ReadSeat(_) | Call::ReadPayment(_) => continue,
-            };
-            let counts = &mut shown.figures.unmeasured;
-            counts.attempts[kind as usize] += 1;
-            counts.endings[Ending::shown_as(kind, &answer).index()] += 1;
-        }
-        shown.unsettled = open.difference(&answered).count() as u64;
-        shown
-    }
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub struct Report<'run> {
     pub steps: &'run [Step],
     /// How long the proof took, after the load.
     pub proof_took: Duration,
+    /// The most memory that this process had until the proof was done, in bytes, where the system tells.
+    pub proof_peak_bytes: Option<u64>,
     /// How the limits came out.
     pub judged: &'run [Judged],
     /// What it all comes to.
@@ -229,43 +231,8 @@ impl Report<'_> {
             let first = format!("first {}: {words}", ending.name());
             line(&mut out, "", &[cut(&first, WIDTH - 12)]);
         }
-        if let Some(commits) = load.commits
-            && let Some(mean) = commits.mean()
-        {
-            line(
-                &mut out,
-                "commits",
-                &[
-                    thousands(commits.commits),
-                    format!("{mean:.1} calls each, up to {}", commits.largest),
-                    self.commits_by_process(),
-                ],
-            );
-        }
-        if let Some(bytes) = load.peak_bytes {
-            let told = thousands((load.answered.len() + load.acknowledged.len()) as u64);
-            line(
-                &mut out,
-                "memory",
-                &[
-                    format!("{} MiB at most", thousands(bytes >> 20)),
-                    format!("{told} answers about payments kept for the proof"),
-                ],
-            );
-        }
+        out.push_str(&self.resources());
         out
-    }
-
-    fn commits_by_process(&self) -> String {
-        let means = self.load.processes.iter().map(|process| {
-            let mean = process.commits.and_then(|commits| commits.mean());
-            mean.map_or("?".to_owned(), |mean| format!("{mean:.1}"))
-        });
-        let means: Vec<_> = means.collect();
-        if means.is_empty() {
-            return String::new();
-        }
-        format!("by process {}", means.join(" "))
     }
 
     fn hot_share(&self) -> String {
@@ -305,7 +272,10 @@ impl Report<'_> {
 
     fn proof(&self) -> String {
         let took = short_time(nanos(self.proof_took));
-        let mut out = format!("proof     took {took} after the load\n");
+        let memory = self.proof_peak_bytes.map_or(String::new(), |bytes| {
+            format!(", {} MiB at most", thousands(bytes >> 20))
+        });
+        let mut out = format!("proof     took {took} after the load{memory}\n");
         let (calls, other): (Vec<_>, Vec<_>) = self
             .proof
             .laws

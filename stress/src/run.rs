@@ -21,7 +21,7 @@ use crate::runner::{Context, Load};
 use crate::statement::Parts;
 use crate::store::Opened;
 use crate::touched::Touched;
-use crate::{history, processes, proof, ramp, statement, store};
+use crate::{history, memory, processes, proof, ramp, statement, store};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -224,6 +224,7 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         proof: &proof,
         steps: &steps,
         proof_took,
+        proof_peak_bytes: memory::peak_bytes(),
         judged: &judged,
         verdict,
         evidence: evidence.as_deref(),
