@@ -83,7 +83,8 @@ pub struct Args {
 
     /// Over how many processes the clients are spread, all on one database file. With more than one,
     /// the history is written as it grows, some 200 bytes a call in a temporary folder, and checked at
-    /// the end; a process that is killed meanwhile is named, and the others go on
+    /// the end; a process that is killed meanwhile is named, the others go on, and that alone is exit
+    /// code 0
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), help_heading = "Load")]
     pub processes: u32,
 

@@ -115,9 +115,8 @@ fn the_same_seed_intends_the_same_in_any_number_of_processes() {
 #[cfg(target_os = "linux")]
 fn a_killed_process_is_named_and_its_history_holds_with_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = "--processes 3 --clients 6 --duration 1500ms --no-evidence";
-    let options = options.replace("--no-evidence", "--threshold all.count>0");
-    let child = started(stress(folder.path(), &options));
+    let options = "--processes 3 --clients 6 --duration 1500ms";
+    let child = started(stress(folder.path(), options));
     let workers = children_of(child.id(), 3);
     thread::sleep(Duration::from_millis(900));
     send("-KILL", workers[1]);
@@ -140,7 +139,10 @@ fn a_killed_process_is_named_and_its_history_holds_with_the_others() {
 #[cfg(target_os = "linux")]
 fn when_the_first_process_is_killed_no_other_is_left() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut child = started(stress(folder.path(), "--processes 2 --duration 1h"));
+    let mut command = stress(folder.path(), "--processes 2 --duration 1h");
+    // Nobody is left to take its temporary files away.
+    command.env("TMPDIR", folder.path());
+    let mut child = started(command);
     let workers = children_of(child.id(), 2);
     thread::sleep(Duration::from_millis(300));
     send("-KILL", child.id());
