@@ -47,7 +47,7 @@ pub use outcome::{
     ConfirmOutcome, HoldOutcome, HoldRefusal, Outcome, Receipt, Recovery, ReleaseOutcome,
 };
 pub use seat::{Claim, Decision, PaymentRecord, RefundReason, Seat, SeatState, SeatStateKind};
-pub use sqlite::{Commit, Settings, SqliteOptions, SqliteStore};
+pub use sqlite::{Commit, Commits, Settings, SqliteOptions, SqliteStore};
 pub use store::{RefundCursor, RefundsDue, SeatStore, SeatsAdded};
 pub use time::{Clock, HoldDuration, ManualClock, SystemClock, Timestamp};
 

@@ -46,6 +46,7 @@ mod shelf_sync {
 }
 mod transaction;
 
+pub use commit::Commits;
 pub use options::{Commit, SqliteOptions};
 pub use settings::Settings;
 
@@ -120,6 +121,11 @@ impl SqliteStore {
     /// The time on the store's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// How well commits have filled since the store was opened.
+    pub fn commits(&self) -> Commits {
+        self.writer.commits()
     }
 
     /// How a seat stands, at the time now.

@@ -15,20 +15,23 @@
 //!   and `at` must lie within its call, to the millisecond. Where it is not (a clock set by hand, a
 //!   clock that steps), the history says [`ClockRule::Free`].
 //!
-//! Runs are recorded with a [`Recorder`], which checks them while they go on. The form on disk is
+//! Runs are recorded with a [`Recorder`], which checks them while they go on; a client whose process may
+//! be killed writes a [`Journal`], which outlives it. The form on disk is
 //! described in `HISTORY.md`; [`read`] and [`write()`] stream it.
 
 mod clock;
 mod convert;
 mod file;
+mod journal;
 
 mod names;
 mod operation;
 mod recorder;
 
-pub use clock::{ClockRule, RunClock};
+pub use clock::{ClockRule, Origin, RunClock};
 
 pub use file::{FileError, Reader, Writer, read, schema, write};
+pub use journal::{Journal, read_journals};
 pub use names::{Names, OwnerNo, PaymentNo, SeatNo};
 pub use operation::{
     Answer, Call, ClaimNo, Details, OPEN, Operation, RecordNo, SeatRow, StateNo, Told, When,

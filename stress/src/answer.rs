@@ -1,5 +1,6 @@
 //! The ways in which a call can end, as names to count by.
 
+use model_check::history::{Answer, Told};
 use soldonce::{
     ConfirmOutcome, HoldOutcome, HoldRefusal, Outcome, Receipt, RefundReason, ReleaseOutcome,
     StoreError,
@@ -165,6 +166,37 @@ impl Ending {
                         StoreError::Database { .. } => 4,
                     },
             ),
+        }
+    }
+
+    /// How a call ended, as far as a history shows: it does not tell one error from another, but for
+    /// whether the call may have taken effect.
+    pub fn shown_as(operation: Operation, answer: &Answer) -> Self {
+        let told = match answer {
+            Answer::Receipt { told, .. } => told,
+            Answer::Unknown => return Self(ERRORS[operation as usize] + 1),
+            Answer::NotApplied => return Self(ERRORS[operation as usize]),
+            Answer::NoSuchSeat => return Self(ERRORS[operation as usize] + 3),
+        };
+        let refund = |reason: &RefundReason| {
+            Self::of_outcome(&Outcome::Confirm(ConfirmOutcome::RefundRequired {
+                reason: *reason,
+                recorded: None,
+            }))
+        };
+        match told {
+            Told::Refund(reason) => refund(reason),
+            Told::Held { .. } => Self::HELD,
+            Told::AlreadyHeld { .. } => Self(1),
+            Told::HeldUntil(_) => Self(2),
+            Told::SoldOut => Self(3),
+            Told::Released => Self(4),
+            Told::NotHeld => Self(5),
+            Told::Sold => Self::SOLD,
+            Told::Duplicate(_) => Self(7),
+            Told::Conflict(_) => Self(8),
+            Told::RefundAgain(..) => Self(15),
+            Told::Seat(_) | Told::Payment(_) => unreachable!("a client of a run does not read"),
         }
     }
 

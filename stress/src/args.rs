@@ -81,6 +81,13 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Load")]
     pub clients: Option<u32>,
 
+    /// Over how many processes the clients are spread, all on one database file. With more than one,
+    /// the history is written as it grows, some 200 bytes a call in a temporary folder, and checked at
+    /// the end; a process that is killed meanwhile is named, the others go on, and that alone is exit
+    /// code 0
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), help_heading = "Load")]
+    pub processes: u32,
+
     /// Calls a second, at fixed times, however long they take (open loop); without it, each client
     /// calls again as soon as it has its answer (closed loop)
     #[arg(long, value_name = "PER_SECOND", value_parser = parse_rate, help_heading = "Load")]
@@ -165,6 +172,10 @@ pub struct Args {
     /// Write no evidence file
     #[arg(long, conflicts_with = "evidence", help_heading = "Result")]
     pub no_evidence: bool,
+
+    /// This is one of the processes of a run; what it has to do comes on standard input
+    #[arg(long, hide = true)]
+    pub worker: bool,
 }
 
 /// Rising rates, in calls a second.

@@ -1,6 +1,6 @@
 //! One client: it plays one buyer after another, and does what each of them intends.
 //!
-//! A client makes one call at a time. When something is due (a payment, a release, a call that has
+//! What a buyer does with an answer stands in `client/buyer.rs`. A client makes one call at a time. When something is due (a payment, a release, a call that has
 //! to be repeated), it does that; else the next buyer of its sequence asks for a seat. A call that
 //! ended in an error is repeated with the same ids after a pause, as the store asks for.
 
@@ -8,23 +8,21 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use model_check::history::Client as Recorder;
-use soldonce::{
-    Command, ConfirmOutcome, Decision, HoldDuration, HoldId, HoldOutcome, HoldRefusal, HoldRequest,
-    Outcome, Recovery, SeatStore, StoreError,
-};
+use soldonce::{Command, HoldDuration, HoldRequest, Recovery, SeatStore, StoreError};
 
 use crate::answer::Ending;
 use crate::call::{Call, Due};
 use crate::clock::RunClock;
 use crate::hot::HotSeats;
 use crate::meter::{Buffer, Sample};
-use crate::mix::Plan;
-use crate::names::{Answered, BuyerKey, ClaimKey, Names, PaymentKey};
+use crate::names::{Answered, BuyerKey, Names, PaymentKey};
 use crate::pace::{Pace, Slot};
+use crate::record::Record;
 use crate::run::in_words;
 use crate::touched::Touched;
-use crate::workload::{Intent, Intents, Target};
+use crate::workload::{Intents, Target};
+
+mod buyer;
 
 /// The pause before a call is repeated: it doubles from the first to the last of these, in nanoseconds.
 const PAUSE_NS: [u64; 2] = [1_000_000, 64_000_000];
@@ -32,8 +30,6 @@ const PAUSE_NS: [u64; 2] = [1_000_000, 64_000_000];
 const SETTLE_NS: u64 = 10_000_000_000;
 /// How many buyers a client plays before the first one comes again.
 const BUYERS: u64 = 4_096;
-/// Added to a hold id, it makes one that is never given in a run.
-const NEVER_GIVEN: i64 = 1 << 40;
 
 /// What all clients share.
 #[derive(Clone, Copy)]
@@ -57,7 +53,7 @@ pub struct Shared<'run> {
 /// What a client brings home, besides what it measured.
 #[derive(Debug, Clone, Default)]
 pub struct Home {
-    /// Every decision about a payment that it was told.
+    /// Every decision about a payment that it was told, unless a journal keeps them.
     pub answered: Vec<Answered>,
     /// Payments that got no answer, to the end.
     pub unsettled: u64,
@@ -74,7 +70,7 @@ pub struct Own<'run> {
     /// Where its samples go.
     pub buffer: Buffer<'run>,
     /// Where its part of the history goes.
-    pub recorder: Recorder,
+    pub record: Record,
 }
 
 /// One client of a run.
@@ -103,12 +99,13 @@ impl<'run> Client<'run> {
     /// Makes calls at the pace that is given, until it ends; then settles what must not stay open.
     pub fn run(mut self, mut pace: Pace) -> Home {
         while let Some(slot) = pace.next(self.shared.clock, self.shared.stop, || {
-            self.own.recorder.hand_over();
+            self.own.record.hand_over();
         }) {
             let (call, tries) = self.next_call();
             self.make(call, tries, slot);
         }
         self.settle();
+        self.own.record.hand_over();
         self.home
     }
 
@@ -149,9 +146,9 @@ impl<'run> Client<'run> {
                 self.own.buffer.hot_hold();
             }
         }
-        let started_ns = self.own.recorder.invoke(&command).instant();
+        let started_ns = self.own.record.invoke(&command);
         let answer = self.shared.store.execute(&command);
-        let ended_ns = self.own.recorder.complete(&answer);
+        let ended_ns = self.own.record.complete(&answer);
         let ending = Ending::of(operation, &answer);
         self.own.buffer.answered(Sample {
             ending,
@@ -201,171 +198,6 @@ impl<'run> Client<'run> {
         }));
     }
 
-    /// What a buyer does after an answer.
-    fn react(&mut self, call: &Call, outcome: &Outcome, now_ns: u64) {
-        match (*call, outcome) {
-            (
-                Call::Hold {
-                    intent,
-                    seat,
-                    hot,
-                    again: false,
-                },
-                Outcome::Hold(HoldOutcome::Held { hold_id, .. }),
-            ) => {
-                self.holds(&intent, seat, *hold_id, now_ns);
-                if intent.repeat_hold {
-                    let again = Call::Hold {
-                        intent,
-                        seat,
-                        hot,
-                        again: true,
-                    };
-                    // While they still hold it, unless they are late anyway.
-                    let half_ns = intent.wait_us.saturating_mul(500);
-                    self.put_off(again, 0, now_ns.saturating_add(half_ns));
-                }
-            }
-            (Call::Hold { seat, .. }, Outcome::Hold(HoldOutcome::Refused(HoldRefusal::Sold))) => {
-                self.shared.hot.sold(seat);
-            }
-            (Call::Release { claim, twice: true }, _) => {
-                self.put_off(
-                    Call::Release {
-                        claim,
-                        twice: false,
-                    },
-                    0,
-                    now_ns,
-                );
-            }
-            (
-                Call::Pay {
-                    payment,
-                    claim,
-                    twice,
-                    double,
-                    renamed,
-                },
-                Outcome::Confirm(outcome),
-            ) => {
-                self.told(payment, claim, outcome);
-                if twice {
-                    let again = Call::Pay {
-                        payment,
-                        claim,
-                        twice: false,
-                        double: false,
-                        renamed: false,
-                    };
-                    self.put_off(again, 0, now_ns);
-                }
-                if renamed {
-                    let claim = ClaimKey {
-                        owner: stranger_to(claim.owner),
-                        ..claim
-                    };
-                    let renamed = Call::Pay {
-                        payment,
-                        claim,
-                        twice: false,
-                        double: false,
-                        renamed: false,
-                    };
-                    self.put_off(renamed, 0, now_ns);
-                }
-                if double {
-                    let second = Call::Pay {
-                        payment: PaymentKey {
-                            second: true,
-                            ..payment
-                        },
-                        claim,
-                        twice: false,
-                        double: false,
-                        renamed: false,
-                    };
-                    self.put_off(second, 0, now_ns);
-                }
-            }
-            (Call::Hold { .. } | Call::Release { .. } | Call::Pay { .. }, _) => {}
-        }
-    }
-
-    /// A buyer got the seat: their plan becomes a call that is due later.
-    fn holds(&mut self, intent: &Intent, seat: u32, hold_id: HoldId, now_ns: u64) {
-        let owner = self.buyer(intent.number);
-        let own = ClaimKey {
-            seat: Some(seat),
-            owner,
-            hold_id,
-        };
-        let payment = PaymentKey {
-            buyer: BuyerKey {
-                number: intent.number,
-                ..owner
-            },
-            second: false,
-        };
-        let pay = |payment, claim| Call::Pay {
-            payment,
-            claim,
-            twice: intent.repeat_next,
-            double: intent.plan == Plan::Double,
-            renamed: intent.plan == Plan::Renamed,
-        };
-        let call = match intent.plan {
-            Plan::Lapse => return,
-            Plan::Release | Plan::Quit => Call::Release {
-                claim: own,
-                twice: intent.repeat_next,
-            },
-            Plan::Pay | Plan::Late | Plan::Double | Plan::Renamed => pay(payment, own),
-            Plan::Stranger => {
-                let claim = ClaimKey {
-                    owner: stranger_to(owner),
-                    ..own
-                };
-                let release = Call::Release {
-                    claim,
-                    twice: false,
-                };
-                self.put_off(release, 0, now_ns);
-                pay(payment, claim)
-            }
-            Plan::Reused => pay(self.last_payment.unwrap_or(payment), own),
-            Plan::Forged => {
-                let hold_id =
-                    HoldId::new(hold_id.get().saturating_add(NEVER_GIVEN)).expect("not negative");
-                pay(payment, ClaimKey { hold_id, ..own })
-            }
-            Plan::Nowhere => pay(payment, ClaimKey { seat: None, ..own }),
-        };
-        let wait_ns = intent.wait_us.saturating_mul(1_000);
-        self.put_off(call, 0, now_ns.saturating_add(wait_ns));
-    }
-
-    /// Keeps what was told about a payment.
-    fn told(&mut self, payment: PaymentKey, claim: ClaimKey, outcome: &ConfirmOutcome) {
-        let decision = match outcome {
-            ConfirmOutcome::Sold | ConfirmOutcome::Duplicate { .. } => Decision::Sold,
-            ConfirmOutcome::RefundRequired { reason, .. } => Decision::RefundRequired(*reason),
-            // The payment was decided for another claim, and that answer was kept when it came.
-            ConfirmOutcome::Conflict { .. } => return,
-        };
-        if *outcome == ConfirmOutcome::Sold
-            && let Some(seat) = claim.seat
-        {
-            self.shared.hot.sold(seat);
-        }
-        self.last_payment = Some(payment);
-        self.home.answered.push(Answered {
-            payment,
-            claim,
-            decision,
-        });
-    }
-
     /// A call got no answer: it is repeated when that may help.
     fn failed(&mut self, call: Call, tries: u32, ending: Ending, error: &StoreError, now_ns: u64) {
         if self.home.errors.iter().all(|(known, _)| *known != ending) {
@@ -397,7 +229,7 @@ impl<'run> Client<'run> {
                 self.home.unsettled += 1;
                 continue;
             }
-            self.own.recorder.hand_over();
+            self.own.record.hand_over();
             let slot = Slot {
                 intended_ns: None,
                 measured: false,
@@ -405,14 +237,6 @@ impl<'run> Client<'run> {
             self.make(due.call, due.tries, slot);
             self.due.retain(|Reverse(due)| due.is_open_payment());
         }
-    }
-}
-
-/// A buyer who is certainly not this one.
-const fn stranger_to(buyer: BuyerKey) -> BuyerKey {
-    BuyerKey {
-        client: buyer.client + 1,
-        ..buyer
     }
 }
 

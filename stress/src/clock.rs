@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model_check::history;
+use model_check::history::{self, Origin};
 use soldonce::{Clock, Timestamp};
 
 /// The time on the system's clock when the run began, and from there on a clock that never steps.
@@ -16,6 +16,11 @@ impl RunClock {
     /// A clock that starts now.
     pub fn start() -> Self {
         Self(history::RunClock::start())
+    }
+
+    /// A clock that several processes share; `None` where the system has none that they can.
+    pub fn since(origin: Origin) -> Option<Self> {
+        history::RunClock::since(origin).map(Self)
     }
 
     /// The clock as a recorder takes it.

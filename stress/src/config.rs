@@ -1,5 +1,6 @@
 //! The settings of a run, checked together.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -102,6 +103,10 @@ pub struct Config {
     pub seed: u64,
     /// How many clients there are.
     pub clients: u32,
+    /// Over how many processes they are spread.
+    pub processes: u32,
+    /// The command line, without the program: further processes are started with the same.
+    pub command_line: Vec<OsString>,
     /// How the load arrives.
     pub arrival: Arrival,
     /// Rising rates instead of the one arrival.
@@ -161,6 +166,21 @@ impl TryFrom<Args> for Config {
         if args.duration.is_some_and(|duration| duration.is_zero()) {
             return Err("--duration: it is zero".to_owned());
         }
+        let clients = args
+            .clients
+            .unwrap_or(if args.rate.is_some() || args.ramp.is_some() {
+                64
+            } else {
+                8
+            });
+        if args.processes > clients {
+            return Err(format!(
+                "--processes: there are only {clients} clients to spread over them"
+            ));
+        }
+        if args.processes > 1 && args.ramp.is_some() {
+            return Err("--processes: a ramp runs in one process; use --rate".to_owned());
+        }
         Ok(Self {
             workload: Workload {
                 shape,
@@ -173,13 +193,9 @@ impl TryFrom<Args> for Config {
             },
             ttl: hold,
             seed: args.seed,
-            clients: args
-                .clients
-                .unwrap_or(if args.rate.is_some() || args.ramp.is_some() {
-                    64
-                } else {
-                    8
-                }),
+            clients,
+            processes: args.processes,
+            command_line: Vec::new(),
             arrival: match args.rate.or(args.ramp.map(|ramp| ramp.from)) {
                 Some(rate) => Arrival::Open { rate },
                 None => Arrival::Closed,
@@ -340,6 +356,9 @@ mod tests {
             ("--rate 0", "0.01 to"),
             ("--hot-percent 101", "0 to 100"),
             ("--clients 0", "1..=10000"),
+            ("--processes 17", "1..=16"),
+            ("--processes 3 --clients 2", "only 2 clients"),
+            ("--processes 2 --ramp 1:9:1", "one process"),
             ("--duration 10", "no unit"),
         ] {
             let problem = config(options).expect_err(options);

@@ -1,4 +1,5 @@
-//! The history of a run: recorded by every client, closed by final reads, and checked while it grows.
+//! The history of a run: recorded by every client, closed by final reads, and checked while it grows, or,
+//! when several processes wrote it, at the end.
 //!
 //! What is checked, and why that is enough, stands in [`model_check::serializable`]. Here the
 //! recorder is started, everything that anybody touched is read once more so that a lost last write
@@ -10,14 +11,13 @@ use std::path::Path;
 use std::thread;
 
 use model_check::history::{
-    Answer, Call, Client, History, OPEN, Operation, Recorded, Recorder, RecorderOptions, Told,
+    Answer, Call, History, OPEN, Operation, Recorded, Recorder, RecorderOptions, Told,
 };
 use model_check::serializable::{Verdict, Violation};
-use soldonce::{Command, SeatStore};
+use soldonce::{Command, PaymentId, SeatId, SeatStore};
 
 use crate::RunError;
 use crate::clock::RunClock;
-use crate::names::{Names, PaymentKey};
 use crate::proof::Check;
 use crate::store::Opened;
 use crate::units::short_time;
@@ -37,17 +37,16 @@ pub fn start(opened: &Opened, clock: &RunClock, keep: bool) -> Recorder {
     })
 }
 
-/// Reads every seat that was asked for, and every payment that was answered, once more. Says how
-/// many reads that were.
+/// Reads every seat that was asked for, and every payment that was made, once more. Says how many
+/// reads that were. A seat and a payment are what the functions beside them make an id of.
 ///
 /// # Errors
 /// [`RunError::Store`] when the store can not be read.
-pub fn read_back(
+pub fn read_back<S: Sync, P: Sync>(
     store: &dyn SeatStore,
     recorder: &Recorder,
-    names: &Names,
-    seats: &[u32],
-    payments: &[PaymentKey],
+    (seats, seat_id): (&[S], impl Fn(&S) -> SeatId + Sync),
+    (payments, payment_id): (&[P], impl Fn(&P) -> PaymentId + Sync),
 ) -> Result<u64, RunError> {
     let share = |all: usize| all.div_ceil(READERS).max(1);
     let (mut seat_shares, mut payment_shares) = (
@@ -59,8 +58,17 @@ pub fn read_back(
             .map(|_| {
                 let seats = seat_shares.next().unwrap_or_default();
                 let payments = payment_shares.next().unwrap_or_default();
-                let client = recorder.client();
-                scope.spawn(move || read_share(store, client, names, seats, payments))
+                let mut client = recorder.client();
+                let (seat_id, payment_id) = (&seat_id, &payment_id);
+                scope.spawn(move || -> Result<(), RunError> {
+                    for seat in seats {
+                        let _ = client.read_seat(store, &seat_id(seat))?;
+                    }
+                    for payment in payments {
+                        let _ = client.read_payment(store, &payment_id(payment))?;
+                    }
+                    Ok(())
+                })
             })
             .collect();
         for reader in readers {
@@ -73,20 +81,35 @@ pub fn read_back(
     })
 }
 
-fn read_share(
-    store: &dyn SeatStore,
-    mut client: Client,
-    names: &Names,
-    seats: &[u32],
-    payments: &[PaymentKey],
-) -> Result<(), RunError> {
-    for seat in seats {
-        let _ = client.read_seat(store, &names.seat(Some(*seat)))?;
+/// Closes a history that several processes wrote with reads of everything that it names, if the store
+/// is given, and checks it. Says how many reads that were.
+///
+/// # Errors
+/// [`RunError::Store`] when the store can not be read.
+pub fn close(
+    mut history: History,
+    store: Option<&dyn SeatStore>,
+    clock: &RunClock,
+) -> Result<(Recorded, u64), RunError> {
+    let mut reads = 0;
+    if let Some(store) = store {
+        let recorder = Recorder::start(RecorderOptions {
+            check: false,
+            keep: true,
+            ..RecorderOptions::new(clock.for_recorder())
+        });
+        let seats = (history.names.seats(), SeatId::clone);
+        let payments = (history.names.payments(), PaymentId::clone);
+        reads = read_back(store, &recorder, seats, payments)?;
+        history.append(&recorder.finish().history);
     }
-    for payment in payments {
-        let _ = client.read_payment(store, &names.payment(*payment))?;
-    }
-    Ok(())
+    let report = model_check::serializable::check(&history);
+    let recorded = Recorded {
+        report,
+        history,
+        most_held_back: 0,
+    };
+    Ok((recorded, reads))
 }
 
 /// Writes a history that was kept.

@@ -2,9 +2,11 @@
 
 use evidence::{Statistic, Summary};
 use serde_json::{Map, Value, json};
+use soldonce::Commits;
 
 use crate::answer::{Ending, Operation};
 use crate::measure::summary;
+use crate::processes::Process;
 use crate::ramp::Step;
 use crate::report::Report;
 
@@ -73,6 +75,9 @@ impl Report<'_> {
             "fairness": load.fairness(),
             "worst_wait_ns": worst,
             "peak_memory_bytes": load.peak_bytes,
+            "peak_memory_with_proof_bytes": self.proof_peak_bytes,
+            "commits": commits(load.commits),
+            "processes": load.processes.iter().map(process).collect::<Vec<_>>(),
             "seed": self.config.seed,
             "operations": operations,
             "service_time": times(&summary(&figures.all_service())),
@@ -104,6 +109,27 @@ impl Report<'_> {
             "endings": endings,
         })
     }
+}
+
+fn commits(commits: Option<Commits>) -> Value {
+    commits.map_or(Value::Null, |commits| {
+        json!({
+            "calls": commits.calls,
+            "commits": commits.commits,
+            "largest": commits.largest,
+            "calls_per_commit": commits.mean(),
+        })
+    })
+}
+
+fn process(process: &Process) -> Value {
+    json!({
+        "number": process.number,
+        "killed_by_signal": process.killed_by,
+        "calls": process.calls,
+        "of_unknown_result": process.unknown,
+        "commits": commits(process.commits),
+    })
 }
 
 fn step(step: &Step) -> Value {

@@ -9,8 +9,9 @@
 //! | [`args`], [`config`] | what was asked for? |
 //! | [`workload`], [`mix`] | what do buyers intend? From the seed alone |
 //! | [`pace`], [`client`], [`runner`] | who calls when, and what do they do with an answer? |
+//! | [`processes`], [`worker`] | and when they are in several processes? |
 //! | [`measure`], [`meter`], [`answer`] | what came of it, and how long did it take? |
-//! | [`history`], [`proof`] | does it hold? |
+//! | [`record`], [`history`], [`proof`] | does it hold? |
 //! | [`report`], [`json`], [`statement`] | who is told, and how? |
 
 pub mod answer;
@@ -29,10 +30,13 @@ pub mod meter;
 pub mod mix;
 pub mod names;
 pub mod pace;
+pub mod processes;
 pub mod progress;
 pub mod proof;
 pub mod ramp;
+pub mod record;
 pub mod report;
+mod resources;
 pub mod runner;
 pub mod statement;
 pub mod store;
@@ -40,6 +44,8 @@ mod table;
 pub mod threshold;
 pub mod touched;
 pub mod units;
+mod wire;
+pub mod worker;
 pub mod workload;
 
 mod run;

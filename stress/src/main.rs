@@ -11,16 +11,19 @@ use stress::args::Args;
 use stress::config::Config;
 
 fn main() -> ExitCode {
-    let config = Config::try_from(Args::parse()).unwrap_or_else(|problem| {
+    let args = Args::parse();
+    let is_worker = args.worker;
+    let mut config = Config::try_from(args).unwrap_or_else(|problem| {
         Args::command()
             .error(ErrorKind::ValueValidation, problem)
             .exit()
     });
+    config.command_line = std::env::args_os().skip(1).collect();
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
     let handler = move || {
-        if asked.swap(true, Ordering::Relaxed) {
-            // Asked twice: whoever asks does not want to wait for the checks.
+        if asked.swap(true, Ordering::Relaxed) && !is_worker {
+            // Asked twice: whoever asks does not want to wait for the checks. Workers end with the first process.
             std::process::exit(130);
         }
     };
@@ -28,15 +31,21 @@ fn main() -> ExitCode {
         eprintln!("stress: Ctrl-C can not be caught: {error}");
         return ExitCode::FAILURE;
     }
+    if is_worker {
+        return stress::worker::run(&config, &stop)
+            .map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
+    }
     match stress::run(&config, &stop) {
         Ok(finished) => {
             // A reader that has gone away does not change what was found.
             let _ = std::io::stdout().write_all(finished.text.as_bytes());
             ExitCode::from(finished.exit_code())
         }
-        Err(error) => {
-            eprintln!("stress: {}", stress::in_words(&error));
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &stress::RunError) -> ExitCode {
+    eprintln!("stress: {}", stress::in_words(error));
+    ExitCode::FAILURE
 }

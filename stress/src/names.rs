@@ -67,6 +67,11 @@ impl Names {
         Self { seats, tag }
     }
 
+    /// What tells these names from those of another run on the same database.
+    pub fn tag(&self) -> &str {
+        &self.tag
+    }
+
     /// All seats, by number.
     pub fn seats(&self) -> &[SeatId] {
         &self.seats

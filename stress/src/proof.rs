@@ -160,6 +160,7 @@ pub fn check(load: &Load, names: &Names, before: &Snapshot, after: &Snapshot) ->
         .answered
         .iter()
         .map(|answered| names.acknowledged(answered))
+        .chain(load.acknowledged.iter().cloned())
         .collect();
     let rows = after.seats.len() + after.payments.len();
     let mut checks = vec![
@@ -185,6 +186,9 @@ pub fn check(load: &Load, names: &Names, before: &Snapshot, after: &Snapshot) ->
     ];
     if load.unsettled > 0 {
         checks.push(unsettled(load, &stored));
+    }
+    if !load.processes.is_empty() {
+        checks.push(processes(load));
     }
     Proof {
         laws,
@@ -315,6 +319,26 @@ fn unsettled(load: &Load, stored: &[Stored; 2]) -> Check {
             "{} payments got no answer to the end; {} records, {at_least} of them answered",
             load.unsettled, stored[1].payments
         )],
+    }
+}
+
+/// A process that was killed is no fault: what it did is in the history, and the rest holds without it.
+fn processes(load: &Load) -> Check {
+    let killed = load.processes.iter().filter_map(|process| {
+        let signal = process.killed_by?;
+        Some(format!(
+            "process {} was killed by signal {signal}: of its {} calls, {} of unknown result",
+            process.number, process.calls, process.unknown
+        ))
+    });
+    Check {
+        name: "processes",
+        what: "every process ended by itself, or was killed and left all its calls in the history",
+        unit: "processes",
+        cases: load.processes.len() as u64,
+        violations: 0,
+        undecided: 0,
+        notes: killed.collect(),
     }
 }
 

@@ -36,14 +36,15 @@ pub fn run(context: Context<'_>) -> Result<(Load, Vec<Step>), RunError> {
     let stage = |arrival, number: u32| Stage {
         arrival,
         first_client: number * config.clients,
+        places: 0..config.clients,
     };
     let Some(ramp) = config.ramp else {
-        return Ok((runner::run(context, stage(config.arrival, 0))?, Vec::new()));
+        return Ok((runner::run(context, &stage(config.arrival, 0))?, Vec::new()));
     };
     let mut steps: Vec<Step> = Vec::new();
     let mut best: Option<Load> = None;
     for (rate, number) in ramp.rates().zip(0..) {
-        let load = runner::run(context, stage(Arrival::Open { rate }, number))?;
+        let load = runner::run(context, &stage(Arrival::Open { rate }, number))?;
         let limits_are_kept = config
             .thresholds
             .iter()

@@ -34,6 +34,8 @@ pub struct Report<'run> {
     pub steps: &'run [Step],
     /// How long the proof took, after the load.
     pub proof_took: Duration,
+    /// The most memory that this process had until the proof was done, in bytes, where the system tells.
+    pub proof_peak_bytes: Option<u64>,
     /// How the limits came out.
     pub judged: &'run [Judged],
     /// What it all comes to.
@@ -90,12 +92,17 @@ impl Report<'_> {
             Place::File { .. } => format!("the file that was given, on {file_system}"),
         };
         let mut out = wrapped(
-            &[
+            &filled([
                 format!("soldonce stress: {}", workload.shape),
                 plural(config.clients.into(), "buyer"),
+                if config.processes > 1 {
+                    format!("{} processes", config.processes)
+                } else {
+                    String::new()
+                },
                 format!("{} seats", thousands(workload.seats.into())),
                 crowd,
-            ],
+            ]),
             0,
         );
         out.push_str(&wrapped(
@@ -224,17 +231,7 @@ impl Report<'_> {
             let first = format!("first {}: {words}", ending.name());
             line(&mut out, "", &[cut(&first, WIDTH - 12)]);
         }
-        if let Some(bytes) = load.peak_bytes {
-            let told = thousands(load.answered.len() as u64);
-            line(
-                &mut out,
-                "memory",
-                &[
-                    format!("{} MiB at most", thousands(bytes >> 20)),
-                    format!("{told} answers about payments kept for the proof"),
-                ],
-            );
-        }
+        out.push_str(&self.resources());
         out
     }
 
@@ -275,7 +272,10 @@ impl Report<'_> {
 
     fn proof(&self) -> String {
         let took = short_time(nanos(self.proof_took));
-        let mut out = format!("proof     took {took} after the load\n");
+        let memory = self.proof_peak_bytes.map_or(String::new(), |bytes| {
+            format!(", {} MiB at most", thousands(bytes >> 20))
+        });
+        let mut out = format!("proof     took {took} after the load{memory}\n");
         let (calls, other): (Vec<_>, Vec<_>) = self
             .proof
             .laws
@@ -305,6 +305,7 @@ impl Report<'_> {
                 "history" => "strictly serializable, every answer",
                 "stored" => "what is stored can be read",
                 "unsettled" => "payments without an answer",
+                "processes" => "each process, and all its calls",
                 name => name,
             };
             let mut cases = format!("{} {}", thousands(check.cases), check.unit);
@@ -359,6 +360,11 @@ impl Report<'_> {
         format!("{verdict}\n{history}{evidence}\n")
     }
 }
+/// The parts that are not empty.
+fn filled(parts: impl IntoIterator<Item = String>) -> Vec<String> {
+    parts.into_iter().filter(|part| !part.is_empty()).collect()
+}
+
 fn nanos_of(load: &Load) -> u64 {
     nanos(load.measured)
 }

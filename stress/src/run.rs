@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -14,12 +15,13 @@ use crate::clock::RunClock;
 use crate::config::{Config, EvidenceTo};
 use crate::progress::Progress;
 use crate::proof::Proof;
+use crate::record::Recording;
 use crate::report::Report;
 use crate::runner::{Context, Load};
 use crate::statement::Parts;
 use crate::store::Opened;
 use crate::touched::Touched;
-use crate::{history, proof, ramp, statement, store};
+use crate::{history, memory, processes, proof, ramp, statement, store};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +53,31 @@ pub enum RunError {
         /// Why.
         source: io::Error,
     },
+    /// A process could not be started or waited for.
+    #[error("process {number} could not be started")]
+    Start {
+        /// Which.
+        number: u32,
+        /// Why.
+        source: io::Error,
+    },
+    /// A process ended otherwise than well or by a signal.
+    #[error("process {number} failed: {status}")]
+    Process {
+        /// Which.
+        number: u32,
+        /// How.
+        status: ExitStatus,
+    },
+    /// Nobody is left to tell what was measured.
+    #[error("every process was killed, so nothing was measured")]
+    AllKilled,
+    /// A worker was started by hand.
+    #[error("--worker is for processes that --processes starts")]
+    NotTold,
+    /// There is no clock that several processes read alike.
+    #[error("--processes needs a monotonic clock that all processes share, which Unix has")]
+    NoSharedClock,
     /// No call got an answer.
     #[error("no call got an answer; the first said: {0}")]
     NoAnswer(String),
@@ -123,19 +150,38 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         Format::Json => Progress::silent(),
     };
     progress.say("opening the database and adding the seats");
-    let clock = RunClock::start();
+    let shared = match config.processes {
+        1 => None,
+        _ => Some(model_check::history::RunClock::origin_now().ok_or(RunError::NoSharedClock)?),
+    };
+    let clock = match shared {
+        None => RunClock::start(),
+        Some(origin) => RunClock::since(origin).ok_or(RunError::NoSharedClock)?,
+    };
     let opened = store::open(config, &clock)?;
     let recorder = history::start(&opened, &clock, config.history.is_some());
     let touched = Touched::new(config.workload.seats);
-    let (load, steps) = ramp::run(Context {
+    let context = Context {
         config,
         opened: &opened,
         clock: &clock,
         stop,
         progress: &progress,
-        recorder: &recorder,
+        recording: Recording::Checked(&recorder),
         touched: &touched,
-    })?;
+        begin: &|| clock.now_ns(),
+    };
+    let (load, steps, recorded) = match shared {
+        None => {
+            let (load, steps) = ramp::run(context)?;
+            (load, steps, Calls::Checked(recorder, touched.seats()))
+        }
+        Some(origin) => {
+            let (load, written) = processes::run(context, origin)?;
+            drop(recorder.finish());
+            (load, Vec::new(), Calls::Written(Box::new(written)))
+        }
+    };
     let proof_began = Instant::now();
     let counts = &load.figures.measured;
     if counts.all_attempts() > 0
@@ -145,7 +191,7 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         return Err(RunError::NoAnswer(words.clone()));
     }
     progress.say("reading everything back, and checking");
-    let (proof, kept) = prove(&opened, &load, recorder, &touched)?;
+    let (proof, kept) = prove(&opened, &load, recorded, &clock)?;
     if let Some(path) = &config.history {
         history::write(&kept, path)?;
     }
@@ -178,6 +224,7 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         proof: &proof,
         steps: &steps,
         proof_took,
+        proof_peak_bytes: memory::peak_bytes(),
         judged: &judged,
         verdict,
         evidence: evidence.as_deref(),
@@ -189,32 +236,45 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     Ok(Finished { text, verdict })
 }
 
+/// The calls of the load.
+enum Calls {
+    /// They were checked as they came, and went for these seats.
+    Checked(Recorder, Vec<u32>),
+    /// They were written by several processes.
+    Written(Box<History>),
+}
+
 /// Reads everything back, ends the history, and checks it all.
 fn prove(
     opened: &Opened,
     load: &Load,
-    recorder: Recorder,
-    touched: &Touched,
+    calls: Calls,
+    clock: &RunClock,
 ) -> Result<(Proof, History), RunError> {
-    let mut payments: Vec<_> = load.answered.iter().map(|told| told.payment).collect();
-    payments.sort_unstable();
-    payments.dedup();
     let (store, names) = (&*opened.store, &opened.names);
-    let (mut proof, reads) = match store.snapshot() {
-        Ok(after) => {
-            let proof = proof::check(load, names, &opened.before, &after);
-            drop(after);
-            let seats = touched.seats();
-            let reads = history::read_back(store, &recorder, names, &seats, &payments)?;
-            (proof, reads)
-        }
+    let (mut proof, readable) = match store.snapshot() {
+        Ok(after) => (proof::check(load, names, &opened.before, &after), true),
         Err(error @ StoreError::Corrupt { .. }) => {
             let problem = error.to_string();
-            (Proof::of_nonsense(load, &opened.before, problem), 0)
+            (Proof::of_nonsense(load, &opened.before, problem), false)
         }
         Err(error) => return Err(error.into()),
     };
-    let ended = recorder.finish();
+    let (ended, reads) = match calls {
+        Calls::Checked(recorder, seats) => {
+            let mut reads = 0;
+            if readable {
+                let mut payments: Vec<_> = load.answered.iter().map(|told| told.payment).collect();
+                payments.sort_unstable();
+                payments.dedup();
+                let seats = (&*seats, |seat: &u32| names.seat(Some(*seat)));
+                let payments = (&*payments, |payment: &_| names.payment(*payment));
+                reads = history::read_back(store, &recorder, seats, payments)?;
+            }
+            (recorder.finish(), reads)
+        }
+        Calls::Written(written) => history::close(*written, readable.then_some(store), clock)?,
+    };
     let calls = ended.report.counts.operations;
     proof.add_history(history::check(&ended), calls, reads);
     Ok((proof, ended.history))

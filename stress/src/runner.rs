@@ -1,11 +1,13 @@
 //! Runs the clients, a thread each, and watches them.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use model_check::history::Recorder;
+use soldonce::Commits;
+use soldonce::invariant::Acknowledged;
 
 use crate::RunError;
 use crate::answer::Ending;
@@ -18,7 +20,9 @@ use crate::memory;
 use crate::meter::{Buffer, Meter};
 use crate::names::Answered;
 use crate::pace::{ON_TIME_NS, Pace, Schedule};
+use crate::processes::Process;
 use crate::progress::Progress;
+use crate::record::Recording;
 use crate::store::Opened;
 use crate::touched::Touched;
 use crate::workload::{Choice, Intents};
@@ -29,12 +33,14 @@ const STACK_BYTES: usize = 512 * 1024;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// One load of a run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Stage {
     /// How it arrives.
     pub arrival: Arrival,
     /// The number of its first client in the whole run.
     pub first_client: u32,
+    /// Which of its clients this process plays, of as many as the settings say.
+    pub places: Range<u32>,
 }
 
 /// What all loads of a run share.
@@ -51,9 +57,11 @@ pub struct Context<'run> {
     /// The live line.
     pub progress: &'run Progress,
     /// The history.
-    pub recorder: &'run Recorder,
+    pub recording: Recording<'run>,
     /// Which seats were asked for.
     pub touched: &'run Touched,
+    /// Asked when all clients are there: when the load begins, in nanoseconds since the start.
+    pub begin: &'run dyn Fn() -> u64,
 }
 
 /// What a load left behind.
@@ -63,6 +71,8 @@ pub struct Load {
     pub figures: Figures,
     /// Every decision about a payment that a client was told.
     pub answered: Vec<Answered>,
+    /// The same, of clients of other processes.
+    pub acknowledged: Vec<Acknowledged>,
     /// Payments that got no answer, to the end.
     pub unsettled: u64,
     /// The first error of each kind, in words.
@@ -77,54 +87,112 @@ pub struct Load {
     pub peak_bytes: Option<u64>,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
+    /// How commits filled, of all processes together; `None` when the store does not tell.
+    pub commits: Option<Commits>,
+    /// The processes, when there was more than one.
+    pub processes: Vec<Process>,
 }
 
 /// Puts the load on the store until it ends, or `stop` is set.
 ///
 /// # Errors
-/// [`RunError::Thread`] when a client's thread can not be started.
+/// [`RunError::Thread`] when a client's thread can not be started, [`RunError::History`] when its
+/// journal can not.
 ///
 /// # Panics
 /// When a client panics: that is a mistake in the client or in the store.
-pub fn run(context: Context<'_>, stage: Stage) -> Result<Load, RunError> {
+pub fn run(context: Context<'_>, stage: &Stage) -> Result<Load, RunError> {
     let Context {
         config,
         opened,
         clock,
         stop,
         progress,
-        recorder,
-        touched,
+        ..
     } = context;
     let hot = match config.workload.choice {
         Choice::Hot { seats, .. } => HotSeats::new(seats, config.workload.seats),
         Choice::Zipf(_) => HotSeats::new(0, config.workload.seats),
     };
-    let meter = Meter::new(config.clients as usize);
+    let meter = Meter::new(stage.places.len());
+    let commits_before = opened.commits();
+    let (homes, schedule) = play(context, stage, &hot, &meter)?;
+    progress.clear();
+    let ended_ns = clock.now_ns();
+    let peak_bytes = memory::peak_bytes();
+    let figures = meter.into_figures();
+    let mut load = Load {
+        measured: Duration::from_nanos(
+            figures
+                .last_ns
+                .saturating_sub(schedule.measured_from_ns)
+                .max(1),
+        ),
+        figures,
+        answered: Vec::new(),
+        acknowledged: Vec::new(),
+        unsettled: 0,
+        errors: Vec::new(),
+        due: schedule.due_before(ended_ns),
+        hot_moves: hot.moves(),
+        peak_bytes,
+        interrupted: stopped(stop),
+        commits: opened.commits().zip(commits_before).map(since),
+        processes: Vec::new(),
+    };
+    for home in homes {
+        load.take(home);
+    }
+    Ok(load)
+}
+
+/// Runs the clients until the last has ended.
+fn play(
+    context: Context<'_>,
+    stage: &Stage,
+    hot: &HotSeats,
+    meter: &Meter,
+) -> Result<(Vec<Home>, Schedule), RunError> {
+    let Context {
+        config,
+        opened,
+        clock,
+        stop,
+        progress,
+        recording,
+        touched,
+        begin,
+    } = context;
     let shared = Shared {
         store: &*opened.store,
         names: &opened.names,
-        hot: &hot,
+        hot,
         clock,
         touched,
         ttl: config.ttl,
         stop,
     };
     let gate = OnceLock::new();
-    let (homes, schedule) = thread::scope(|scope| {
-        let mut clients = Vec::with_capacity(config.clients as usize);
-        for place in 0..config.clients {
-            let (gate, meter) = (&gate, &meter);
+    thread::scope(|scope| {
+        let mut clients = Vec::with_capacity(stage.places.len());
+        for (place, at) in stage.places.clone().zip(0..) {
+            let gate = &gate;
             let number = stage.first_client + place;
-            let recorder = recorder.client();
+            let record = match recording.client(number, clock) {
+                Ok(record) => record,
+                Err(error) => {
+                    gate.get_or_init(|| None);
+                    return Err(error);
+                }
+            };
             let client = move || {
                 let schedule: Option<Schedule> = *gate.wait();
                 schedule.map(|schedule| {
                     let own = Own {
                         number,
                         intents: Intents::new(&config.workload, config.seed, number),
-                        buffer: Buffer::new(meter, place as usize, &schedule),
-                        recorder,
+                        buffer: Buffer::new(meter, at, &schedule),
+                        record,
                     };
                     Client::new(shared, own).run(Pace::new(schedule, place))
                 })
@@ -142,7 +210,7 @@ pub fn run(context: Context<'_>, stage: Stage) -> Result<Load, RunError> {
             }
         }
         let schedule = Schedule::new(
-            clock.now_ns(),
+            begin(),
             config.warmup,
             config.until,
             stage.arrival,
@@ -151,7 +219,7 @@ pub fn run(context: Context<'_>, stage: Stage) -> Result<Load, RunError> {
         gate.get_or_init(|| Some(schedule));
         while !clients.iter().all(thread::ScopedJoinHandle::is_finished) {
             thread::sleep(LOOK);
-            progress.show(clock.now_ns(), &schedule, &meter, &hot);
+            progress.show(clock.now_ns(), &schedule, meter, hot);
         }
         let homes: Vec<Home> = clients
             .into_iter()
@@ -161,31 +229,17 @@ pub fn run(context: Context<'_>, stage: Stage) -> Result<Load, RunError> {
             })
             .collect();
         Ok((homes, schedule))
-    })?;
-    progress.clear();
-    let ended_ns = clock.now_ns();
-    let peak_bytes = memory::peak_bytes();
-    let figures = meter.into_figures();
-    let mut load = Load {
-        measured: Duration::from_nanos(
-            figures
-                .last_ns
-                .saturating_sub(schedule.measured_from_ns)
-                .max(1),
-        ),
-        figures,
-        answered: Vec::new(),
-        unsettled: 0,
-        errors: Vec::new(),
-        due: schedule.due_before(ended_ns),
-        hot_moves: hot.moves(),
-        peak_bytes,
-        interrupted: stopped(stop),
-    };
-    for home in homes {
-        load.take(home);
+    })
+}
+
+/// What was committed between two counts.
+const fn since((after, before): (Commits, Commits)) -> Commits {
+    Commits {
+        calls: after.calls - before.calls,
+        commits: after.commits - before.commits,
+        // Before the load only seats were added, one call.
+        largest: after.largest,
     }
-    Ok(load)
 }
 
 impl Load {

@@ -63,7 +63,15 @@ pub fn build(mut builder: Builder, parts: &Parts<'_>) -> Result<Statement, RunEr
     if cfg!(debug_assertions) {
         builder.not_comparable("it was built with debug assertions");
     }
+    if load
+        .processes
+        .iter()
+        .any(|process| process.killed_by.is_some())
+    {
+        builder.not_comparable("a process was killed");
+    }
     counts(&mut builder, load, proof);
+    commits(&mut builder, load);
     operations(&mut builder, &load.figures);
     histograms(&mut builder, &load.figures)?;
     series(&mut builder, &load.figures);
@@ -106,6 +114,7 @@ fn configuration(builder: &mut Builder, config: &Config) {
         .config("ttl_ms", config.ttl.as_millis())
         .config("pay_within_us", nanos(workload.pay_within) / 1_000)
         .config("clients", config.clients)
+        .config("processes", config.processes)
         .config("warmup_ms", nanos(config.warmup) / 1_000_000)
         .config("pool_connections", config.pool)
         .config("busy_timeout_ms", nanos(config.busy_timeout) / 1_000_000)
@@ -202,6 +211,44 @@ fn counts(builder: &mut Builder, load: &Load, proof: &Proof) {
     }
     if let Some(bytes) = load.peak_bytes {
         builder.count("peak_memory_bytes", bytes);
+    }
+}
+
+/// How well commits filled, and what became of each process.
+fn commits(builder: &mut Builder, load: &Load) {
+    if let Some(commits) = load.commits {
+        builder
+            .count("committed_calls", commits.calls)
+            .count("commits", commits.commits)
+            .count("largest_commit", commits.largest);
+        if commits.commits > 0 {
+            builder.figure(Figure::ratio(
+                "calls_per_commit",
+                "calls",
+                Term::of(
+                    "committed calls",
+                    Reference::Count("committed_calls".to_owned()),
+                ),
+                Term::of("commits", Reference::Count("commits".to_owned())),
+            ));
+        }
+    }
+    for process in &load.processes {
+        let name = |what: &str| format!("process_{}_{what}", process.number);
+        builder
+            .count(name("calls"), process.calls)
+            .count(name("of_unknown_result"), process.unknown);
+        if let Some(commits) = process.commits {
+            builder
+                .count(name("committed_calls"), commits.calls)
+                .count(name("commits"), commits.commits);
+        }
+        if let Some(signal) = process
+            .killed_by
+            .and_then(|signal| u64::try_from(signal).ok())
+        {
+            builder.count(name("killed_by_signal"), signal);
+        }
     }
 }
 

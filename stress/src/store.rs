@@ -1,10 +1,11 @@
 //! The store under load, opened and filled.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use model_check::store_choice::World;
 use soldonce::invariant::Snapshot;
-use soldonce::{SeatId, SeatStore, Settings, SqliteStore, StoreError, Timestamp, Version};
+use soldonce::{Commits, SeatId, SeatStore, Settings, SqliteStore, StoreError, Timestamp, Version};
 use tempfile::TempDir;
 
 use crate::RunError;
@@ -18,7 +19,11 @@ const OPENINGS: usize = 20;
 /// An open store with its seats, and what it held before the load.
 pub struct Opened {
     /// The store.
-    pub store: Box<dyn SeatStore>,
+    pub store: Arc<dyn SeatStore>,
+    /// The file.
+    pub path: PathBuf,
+    /// The store again, when it is the real one.
+    sqlite: Option<Arc<SqliteStore>>,
     /// The settings as the database told them; `None` when the store does not tell.
     pub settings: Option<Settings>,
     /// The type of the file system under the file, where the system tells.
@@ -39,7 +44,7 @@ pub struct Opened {
 /// [`RunError`] when the file can not be a store, or holds seats already and was not to be reused.
 pub fn open(config: &Config, clock: &RunClock) -> Result<Opened, RunError> {
     let (folder, path, reuse) = place(&config.place)?;
-    let (store, settings) = open_file(config, &path, clock)?;
+    let (store, sqlite) = open_file(config, &path, clock)?;
     let earlier = store.snapshot()?;
     if !reuse && !earlier.seats.is_empty() {
         return Err(RunError::HoldsSeats {
@@ -56,21 +61,48 @@ pub fn open(config: &Config, clock: &RunClock) -> Result<Opened, RunError> {
     store.add_seats(names.seats())?;
     let before = store.snapshot()?;
     Ok(Opened {
-        settings,
+        settings: sqlite.as_ref().map(|store| store.settings().clone()),
         file_system: evidence::file_system(&path),
         seats_added_at: added_at(&before, names.seats())?,
         names,
         before,
         store,
+        path,
+        sqlite,
         _folder: folder,
     })
 }
 
-fn open_file(
-    config: &Config,
-    path: &Path,
-    clock: &RunClock,
-) -> Result<(Box<dyn SeatStore>, Option<Settings>), StoreError> {
+/// Opens the database that another process of the run has made, with these names.
+///
+/// # Errors
+/// [`RunError::Store`] when it can not be opened.
+pub fn join(config: &Config, path: &Path, clock: &RunClock, tag: &str) -> Result<Opened, RunError> {
+    let (store, sqlite) = open_file(config, path, clock)?;
+    Ok(Opened {
+        settings: None,
+        file_system: None,
+        seats_added_at: None,
+        names: Names::new(config.workload.seats, tag),
+        before: Snapshot::default(),
+        store,
+        path: path.to_path_buf(),
+        sqlite,
+        _folder: None,
+    })
+}
+
+impl Opened {
+    /// How commits have filled since the store was opened; `None` when the store does not tell.
+    pub fn commits(&self) -> Option<Commits> {
+        self.sqlite.as_ref().map(|store| store.commits())
+    }
+}
+
+/// A store, and once more when it is the real one.
+type Store = (Arc<dyn SeatStore>, Option<Arc<SqliteStore>>);
+
+fn open_file(config: &Config, path: &Path, clock: &RunClock) -> Result<Store, StoreError> {
     match &config.store {
         Under::Real(commit) => {
             let store = SqliteStore::options()
@@ -79,8 +111,8 @@ fn open_file(
                 .commit(*commit)
                 .clock(clock.clone())
                 .open(path)?;
-            let settings = store.settings().clone();
-            Ok((Box::new(store), Some(settings)))
+            let store = Arc::new(store);
+            Ok((Arc::clone(&store) as _, Some(store)))
         }
         Under::Other(subject) => {
             let world = World::new(clock.clone());
@@ -92,7 +124,7 @@ fn open_file(
                 }
                 opened = subject.0.open(path, &world);
             }
-            Ok((opened?, None))
+            Ok((opened?.into(), None))
         }
     }
 }

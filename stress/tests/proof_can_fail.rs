@@ -14,6 +14,7 @@ use stress::config::Config;
 use stress::names::Names;
 use stress::progress::Progress;
 use stress::proof::{self, Proof};
+use stress::record::Recording;
 use stress::runner::{self, Context, Load, Stage};
 use stress::touched::Touched;
 use stress::{history, store};
@@ -45,14 +46,16 @@ fn run() -> Run {
         clock: &clock,
         stop: &AtomicBool::new(false),
         progress: &Progress::silent(),
-        recorder: &recorder,
+        recording: Recording::Checked(&recorder),
         touched: &Touched::new(config.workload.seats),
+        begin: &|| clock.now_ns(),
     };
     let stage = Stage {
         arrival: config.arrival,
         first_client: 0,
+        places: 0..config.clients,
     };
-    let load = runner::run(context, stage).expect("it runs");
+    let load = runner::run(context, &stage).expect("it runs");
     let after = opened.store.snapshot().expect("readable");
     Run {
         load,

@@ -15,6 +15,7 @@
 //! A refusal, a hold on an unknown seat and invalid input change nothing and harm no batch.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use r2d2::Pool;
@@ -60,6 +61,46 @@ enum Failed {
     One,
 }
 
+/// How well commits fill: what one store, in one process, has committed since it was opened.
+///
+/// A call that changed nothing and still came to the writer counts, as it shared the commit; a call
+/// that was answered from a snapshot, or ended in an error for all of its batch, does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Commits {
+    /// Calls that were answered after a commit. Adding seats is one call.
+    pub calls: u64,
+    /// Commits that returned well.
+    pub commits: u64,
+    /// The most calls of one commit.
+    pub largest: u64,
+}
+
+impl Commits {
+    /// The mean number of calls of a commit; `None` before the first one.
+    pub fn mean(&self) -> Option<f64> {
+        #[allow(clippy::cast_precision_loss, reason = "a mean of a few digits")]
+        let (calls, commits) = (self.calls as f64, self.commits as f64);
+        (self.commits > 0).then(|| calls / commits)
+    }
+}
+
+/// The same while it grows. Each number is right for itself; read together, they may be one commit apart.
+#[derive(Default)]
+struct Counters {
+    calls: AtomicU64,
+    commits: AtomicU64,
+    largest: AtomicU64,
+}
+
+impl Counters {
+    fn committed(&self, calls: usize) {
+        let calls = calls as u64;
+        self.calls.fetch_add(calls, Ordering::Relaxed);
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.largest.fetch_max(calls, Ordering::Relaxed);
+    }
+}
+
 /// The write path of a store.
 pub(super) struct Writer {
     pool: Pool<Manager>,
@@ -68,6 +109,7 @@ pub(super) struct Writer {
     busy_timeout: Duration,
     /// None with [`Commit::PerCall`].
     queue: Option<Queue<Job, Answer>>,
+    counters: Counters,
 }
 
 impl Writer {
@@ -88,6 +130,16 @@ impl Writer {
             sql,
             busy_timeout,
             queue,
+            counters: Counters::default(),
+        }
+    }
+
+    /// What was committed so far.
+    pub(super) fn commits(&self) -> Commits {
+        Commits {
+            calls: self.counters.calls.load(Ordering::Relaxed),
+            commits: self.counters.commits.load(Ordering::Relaxed),
+            largest: self.counters.largest.load(Ordering::Relaxed),
         }
     }
 
@@ -129,6 +181,7 @@ impl Writer {
         let transaction = Transaction::immediate(&connection, wait, job.since)?;
         let done = self.run(&transaction, &job.work, self.clock.now())?;
         transaction.commit()?;
+        self.counters.committed(1);
         Ok(done)
     }
 
@@ -184,6 +237,7 @@ impl Writer {
         }
         batch.commit_is_sent();
         transaction.commit().map_err(Failed::All)?;
+        self.counters.committed(answers.len());
         Ok(answers)
     }
 

@@ -68,10 +68,23 @@ pub struct RunClock {
     source: Source,
 }
 
+/// Where a clock began, in numbers that another process of the same machine and boot can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// What the store's clock showed at instant 0.
+    pub start: Timestamp,
+    /// What `CLOCK_MONOTONIC` showed then, in nanoseconds.
+    pub monotonic_nanos: u64,
+}
+
 #[derive(Debug, Clone)]
 enum Source {
     Monotonic {
         origin: Instant,
+    },
+    #[cfg(unix)]
+    Machine {
+        origin_nanos: u64,
     },
     Wall {
         origin_nanos: u64,
@@ -88,6 +101,29 @@ impl RunClock {
                 origin: Instant::now(),
             },
         }
+    }
+
+    /// Where a clock begins that starts now, for the processes that shall share it. `None` where the
+    /// system has no monotonic clock that all processes read alike (anything but Unix).
+    pub fn origin_now() -> Option<Origin> {
+        Some(Origin {
+            start: now_millis(),
+            monotonic_nanos: machine_nanos()?,
+        })
+    }
+
+    /// A clock that several processes of one machine share, and that never steps. `None` as in
+    /// [`RunClock::origin_now`].
+    pub fn since(origin: Origin) -> Option<Self> {
+        #[cfg(unix)]
+        return Some(Self {
+            start: origin.start,
+            source: Source::Machine {
+                origin_nanos: origin.monotonic_nanos,
+            },
+        });
+        #[cfg(not(unix))]
+        None
     }
 
     /// A clock that several processes share: instant 0 is `start` in all of them. It reads the
@@ -110,6 +146,10 @@ impl RunClock {
             Source::Monotonic { origin } => {
                 u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX - 1)
             }
+            #[cfg(unix)]
+            Source::Machine { origin_nanos } => machine_nanos()
+                .expect("it told the origin")
+                .saturating_sub(*origin_nanos),
             Source::Wall {
                 origin_nanos,
                 latest,
@@ -130,6 +170,18 @@ impl RunClock {
             slack_millis: 0,
         }
     }
+}
+
+#[cfg(unix)]
+fn machine_nanos() -> Option<u64> {
+    use nix::time::{ClockId, clock_gettime};
+    let since_boot = clock_gettime(ClockId::CLOCK_MONOTONIC).ok()?;
+    u64::try_from(std::time::Duration::from(since_boot).as_nanos()).ok()
+}
+
+#[cfg(not(unix))]
+fn machine_nanos() -> Option<u64> {
+    None
 }
 
 fn now_millis() -> Timestamp {
@@ -153,13 +205,27 @@ mod tests {
 
     #[test]
     fn a_time_of_the_store_lies_within_the_instants_around_it() {
-        for clock in [RunClock::start(), RunClock::shared(now_millis())] {
+        let machine = RunClock::origin_now().and_then(RunClock::since);
+        let clocks = [RunClock::start(), RunClock::shared(now_millis())];
+        for clock in clocks.into_iter().chain(machine) {
             for _ in 0..1_000 {
                 let (before, at, after) = (clock.instant(), clock.now(), clock.instant());
                 let at = at.as_unix_millis();
                 assert!(clock.rule().earliest(before) <= at && at <= clock.rule().latest(after));
             }
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn two_clocks_of_one_origin_tell_the_same_time() {
+        let origin = RunClock::origin_now().expect("Unix has one");
+        let [first, second] = [origin; 2].map(|origin| RunClock::since(origin).expect("Unix"));
+        for _ in 0..1_000 {
+            let (before, between, after) = (first.instant(), second.instant(), first.instant());
+            assert!(before <= between && between <= after);
+        }
+        assert_eq!(first.rule(), second.rule());
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod to_line;
 use std::io::{self, BufRead, Read as _, Write};
 
 use super::names::Names;
-use super::operation::{Details, Operation};
+use super::operation::{Answer, Call, Details, Operation};
 use super::{Header, History};
 use lines::{CallLine, HeaderLine};
 
@@ -219,6 +219,29 @@ impl<W: Write> Writer<W> {
             source,
         })
     }
+}
+
+/// The first part of a line, which is written before the call.
+pub(super) fn line_begins(
+    output: &mut Vec<u8>,
+    client: u16,
+    invoked: u64,
+    call: &Call,
+    names: &Names,
+) {
+    let begun = to_line::begun(client, invoked, call, names);
+    serde_json::to_writer(&mut *output, &begun).expect("a call is JSON");
+    output.pop(); // the brace that would close it
+}
+
+/// The other part of a line, which is written after the call.
+pub(super) fn line_ends(output: &mut Vec<u8>, returned: u64, answer: &Answer, names: &Names) {
+    output.push(b',');
+    let at = output.len();
+    let ended = to_line::ended(returned, answer, names);
+    serde_json::to_writer(&mut *output, &ended).expect("an answer is JSON");
+    output.remove(at); // the brace that would open it
+    output.push(b'\n');
 }
 
 /// The JSON schema of one line of a history file, as text.

@@ -28,8 +28,8 @@ use crate::serializable::{Checker, Report, Verdict};
 const FULL: usize = 512;
 /// or when so much time has gone by since the last one did, in nanoseconds.
 const OLD: u64 = 10_000_000;
-/// A client forgets its numbers, and begins anew, when it has used so many names.
-const MANY_NAMES: usize = 1 << 16;
+/// A client forgets its numbers, and begins anew, when it has used so many names: 130 bytes each.
+const MANY_NAMES: usize = 1 << 13;
 
 /// What a recorder is started with.
 #[derive(Debug, Clone)]

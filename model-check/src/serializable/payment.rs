@@ -11,14 +11,14 @@ use soldonce::Version;
 use super::checker::Checker;
 use super::rules::{Rule, RuleSet};
 use super::seat::{Place, made_at, read_at};
-use crate::history::{Details, Operation, PaymentNo, RecordNo};
+use crate::history::{Details, OPEN, Operation, PaymentNo, RecordNo};
 
 /// What the check remembers of one payment.
 #[derive(Debug, Default)]
 pub(super) struct PaymentTrack {
     /// The call that decided it, and what was recorded.
     pub(super) decision: Option<Box<(Operation, RecordNo)>>,
-    /// The first answer that carried its record, and that record.
+    /// The first answer that carried its record while no decision had returned, and that record.
     pub(super) shown: Option<Box<(Operation, RecordNo)>>,
     /// Of the reads that did not know it, the one that was invoked last.
     pub(super) not_known: Option<Box<Operation>>,
@@ -68,7 +68,10 @@ impl<R: RuleSet> Checker<R> {
             .as_deref()
             .or(track.shown.as_deref())
             .copied();
-        if track.shown.is_none() {
+        // With a decision that has returned, nothing more can come of it: what is invoked after this answer
+        // is invoked after the decision returned, too.
+        let decided = track.decision.as_deref();
+        if track.shown.is_none() && decided.is_none_or(|(by, _)| by.returned == OPEN) {
             track.shown = Some(Box::new((*operation, *record)));
         }
         if let Some((other, recorded)) = earlier {

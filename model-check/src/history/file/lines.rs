@@ -63,6 +63,21 @@ pub(crate) struct CallLine<'a> {
     pub(crate) answer: Given<'a>,
 }
 
+/// The part of a [`CallLine`] that is known before the call.
+#[derive(Debug, Serialize)]
+pub(crate) struct BegunLine<'a> {
+    pub(crate) client: u16,
+    pub(crate) invoked: u64,
+    pub(crate) call: Asked<'a>,
+}
+
+/// The part of a [`CallLine`] that is known after the call.
+#[derive(Debug, Serialize)]
+pub(crate) struct EndedLine<'a> {
+    pub(crate) returned: Option<u64>,
+    pub(crate) answer: Given<'a>,
+}
+
 /// What was called.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

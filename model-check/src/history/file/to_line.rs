@@ -6,8 +6,8 @@ use soldonce::{Decision, RefundReason};
 
 use super::FORM;
 use super::lines::{
-    Asked, CallLine, ClaimOf, ClockLine, Given, HeaderLine, OutcomeOf, Reason, RecordOf, SeatOf,
-    StateOf,
+    Asked, BegunLine, CallLine, ClaimOf, ClockLine, EndedLine, Given, HeaderLine, OutcomeOf,
+    Reason, RecordOf, SeatOf, StateOf,
 };
 use crate::history::{
     Answer, Call, ClaimNo, ClockRule, Details, Header, Names, OPEN, Operation, OwnerNo, PaymentNo,
@@ -57,6 +57,21 @@ pub(super) fn call<'a>(operation: &Operation, names: &'a Names, details: &Detail
         returned: Some(operation.returned()).filter(|returned| *returned != OPEN),
         call: asked(&operation.call(), names),
         answer: given(&operation.answer(details), names),
+    }
+}
+
+pub(super) fn begun<'a>(client: u16, invoked: u64, call: &Call, names: &'a Names) -> BegunLine<'a> {
+    BegunLine {
+        client,
+        invoked,
+        call: asked(call, names),
+    }
+}
+
+pub(super) fn ended<'a>(returned: u64, answer: &Answer, names: &'a Names) -> EndedLine<'a> {
+    EndedLine {
+        returned: Some(returned).filter(|_| *answer != Answer::Unknown),
+        answer: given(answer, names),
     }
 }
 

@@ -1,0 +1,53 @@
+//! The lines of the summary about commits and memory.
+
+use crate::layout::line;
+use crate::report::Report;
+use crate::units::thousands;
+
+impl Report<'_> {
+    /// How well commits filled, and how much memory the load took.
+    pub(crate) fn resources(&self) -> String {
+        let load = self.load;
+        let mut out = String::new();
+        if let Some(commits) = load.commits
+            && let Some(mean) = commits.mean()
+        {
+            line(
+                &mut out,
+                "commits",
+                &[
+                    thousands(commits.commits),
+                    format!("{mean:.1} calls each, up to {}", commits.largest),
+                    self.commits_by_process(),
+                ],
+            );
+        }
+        if let Some(bytes) = load.peak_bytes {
+            let told = thousands((load.answered.len() + load.acknowledged.len()) as u64);
+            line(
+                &mut out,
+                "memory",
+                &[
+                    format!(
+                        "{} MiB at most until the end of the load",
+                        thousands(bytes >> 20)
+                    ),
+                    format!("{told} answers about payments kept for the proof"),
+                ],
+            );
+        }
+        out
+    }
+
+    fn commits_by_process(&self) -> String {
+        let means = self.load.processes.iter().map(|process| {
+            let mean = process.commits.and_then(|commits| commits.mean());
+            mean.map_or("?".to_owned(), |mean| format!("{mean:.1}"))
+        });
+        let means: Vec<_> = means.collect();
+        if means.is_empty() {
+            return String::new();
+        }
+        format!("by process {}", means.join(" "))
+    }
+}
