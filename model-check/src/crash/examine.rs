@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use soldonce::invariant::Violation;
 
 use super::digest::Digest;
 use super::image::{Disk, Image, Kind};
@@ -140,11 +139,7 @@ pub fn go_on(
     let mut audit = Vec::new();
     if let Some(store) = runner.store() {
         match store.audit() {
-            Ok(violations) => {
-                let set_back = clock_was_set_back(recording);
-                let found = violations.iter().filter(|found| counts(found, set_back));
-                audit.extend(found.map(ToString::to_string));
-            }
+            Ok(found) => audit.extend(found.iter().map(ToString::to_string)),
             Err(error) => audit.push(super::workload::in_full(&error)),
         }
     }
@@ -226,18 +221,4 @@ pub fn options(setup: &Setup) -> soldonce::SqliteOptions {
         .vfs(setup.vfs)
         .busy_timeout(setup.busy_timeout)
         .clock(Arc::clone(&setup.clock))
-}
-
-/// Does a finding of the audit count?
-///
-/// The audit holds the time of a refund against the time of the seat's next change. A refund is no
-/// change of its seat, so when the clock is set back in between, the change is the earlier of the two:
-/// sound data, by the table, which this one rule of the audit refuses. Everything else it says counts.
-pub fn counts(found: &Violation, clock_was_set_back: bool) -> bool {
-    const RULE: &str = "was decided at a time that does not fit the version it was decided on";
-    !clock_was_set_back || !found.detail.ends_with(RULE)
-}
-
-fn clock_was_set_back(recording: &Recording) -> bool {
-    recording.steps.windows(2).any(|two| two[1].1 < two[0].1)
 }

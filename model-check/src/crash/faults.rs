@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use soldonce::{Command, Happened, SeatStore, SqliteStore, StoreError, Timestamp};
 
-use super::examine::{counts, mix, recover};
+use super::examine::{mix, recover};
 use super::fault::{Fault, Op};
 use super::image::{self, Kind};
 use super::plants::Subject;
@@ -461,7 +461,7 @@ impl Walk<'_> {
         if let Some(store) = &self.store {
             match store.audit() {
                 Ok(found) => {
-                    for violation in found.iter().filter(|found| counts(found, true)) {
+                    for violation in &found {
                         self.wrong(&Step::Open, &format!("the audit finds {violation}"));
                     }
                 }
