@@ -83,6 +83,9 @@ use transaction::Transaction;
 pub struct SqliteStore {
     path: PathBuf,
     readers: Pool<Manager>,
+    /// Dropped between the pools: the connection that writes is closed last, and it copies the log into
+    /// the database. Of two that close at once each may leave that to the other.
+    _readers_closing: Closing,
     busy_timeout: Duration,
     clock: Arc<dyn Clock>,
     sql: Sql,
