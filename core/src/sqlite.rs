@@ -117,6 +117,13 @@ impl SqliteStore {
         self.clock.now()
     }
 
+    /// How many callers are in the line of [`Commit::Queue`], the one that leads included: how
+    /// model-check makes a batch of calls whose order it knows.
+    #[cfg(feature = "planted-faults")]
+    pub fn in_line(&self) -> Option<usize> {
+        self.writer.in_line()
+    }
+
     fn reader(&self) -> Result<PooledConnection<Manager>, StoreError> {
         pool::lend(&self.readers, self.busy_timeout)
     }

@@ -10,7 +10,9 @@ use super::digest::Digest;
 use super::image::{Disk, Image, Kind};
 use super::log::{Event, Mark};
 use super::rows::Rows;
-use super::workload::{DATABASE, Drawer, NotRecorded, Open, Place, Recording, Runner, Setup, Step};
+use super::workload::{
+    DATABASE, Drawer, NotRecorded, Open, Place, Recording, Runner, Setup, Step, UnderTest,
+};
 
 /// What an image says when it is opened with SQLite's own VFS: its rows, or what is wrong with it.
 ///
@@ -147,7 +149,7 @@ pub fn go_on(
         .iter()
         .rev()
         .filter_map(|(step, _)| match step {
-            Step::Run(_) | Step::Add(_) => Some(step.clone()),
+            Step::Run(_) | Step::Add(_) | Step::Together(_) => Some(step.clone()),
             Step::Open | Step::Checkpoint(_) => None,
         });
     let last_calls: Vec<Step> = last_calls.take(3).collect();
@@ -207,10 +209,7 @@ pub fn mix(seed: u64, numbers: &[u64]) -> u64 {
 ///
 /// # Errors
 /// Those of the store.
-pub fn open_real(
-    path: &Path,
-    setup: &Setup,
-) -> Result<Box<dyn soldonce::SeatStore>, soldonce::StoreError> {
+pub fn open_real(path: &Path, setup: &Setup) -> Result<Box<dyn UnderTest>, soldonce::StoreError> {
     Ok(Box::new(options(setup).open(path)?))
 }
 

@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use soldonce::{Command, Happened, SeatStore, SqliteStore, StoreError, Timestamp};
+use soldonce::{Command, Happened, SeatStore as _, SqliteStore, StoreError, Timestamp};
 
 use super::examine::{mix, recover};
 use super::fault::{Fault, Op};
 use super::image::{self, Kind};
 use super::plants::Subject;
 use super::rows::Rows;
-use super::workload::{Drawer, NotRecorded, Place, Step, in_full, memory_folder, told};
+use super::workload::{Drawer, NotRecorded, Place, Step, UnderTest, in_full, memory_folder, told};
 use crate::reference::State;
 
 /// What to do.
@@ -220,7 +220,7 @@ struct Walk<'w> {
     subject: &'w Subject,
     place: &'w Place,
     run: &'w mut Run,
-    store: Option<Box<dyn SeatStore>>,
+    store: Option<Box<dyn UnderTest>>,
     /// `None`: no tables yet.
     possible: Vec<Option<State>>,
 }
@@ -311,6 +311,14 @@ impl Walk<'_> {
                 Ok(true)
             }
             Step::Add(_) | Step::Run(_) => self.call(step, now, 0),
+            // One by one: of a batch under a fault it is not certain who gets which answer.
+            Step::Together(commands) => {
+                let mut answered = true;
+                for command in commands {
+                    answered &= self.step(&Step::Run(command.clone()), now)?;
+                }
+                Ok(answered)
+            }
         }
     }
 
@@ -346,7 +354,7 @@ impl Walk<'_> {
         let answer = match step {
             Step::Run(command) => store.execute(command).map(|receipt| format!("{receipt:?}")),
             Step::Add(seats) => store.add_seats(seats).map(|done| format!("{}", done.added)),
-            Step::Open | Step::Checkpoint(_) => return Ok(true),
+            Step::Open | Step::Checkpoint(_) | Step::Together(_) => return Ok(true),
         };
         match answer {
             Ok(answer) => {
@@ -514,7 +522,7 @@ fn expected(
             let added = seats.iter().filter(|seat| state.add(seat, now)).count();
             Ok(added.to_string())
         }
-        Step::Open | Step::Checkpoint(_) => Ok(String::new()),
+        Step::Open | Step::Checkpoint(_) | Step::Together(_) => Ok(String::new()),
     };
     (Some(state), answer)
 }
@@ -540,6 +548,6 @@ fn again(folder: &Path, step: &Step, clock: Arc<soldonce::ManualClock>) -> Resul
             .add_seats(seats)
             .map(|done| done.added.to_string())
             .map_err(|error| in_full(&error)),
-        Step::Open | Step::Checkpoint(_) => Ok(String::new()),
+        Step::Open | Step::Checkpoint(_) | Step::Together(_) => Ok(String::new()),
     }
 }

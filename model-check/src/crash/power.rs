@@ -139,6 +139,10 @@ pub struct Report {
     pub steps: u64,
     /// Their events: writes, syncs, cuts, deletes.
     pub events: u64,
+    /// Batches of the commit queue in them, of two calls or more.
+    pub batches: u64,
+    /// The calls of these batches.
+    pub batched: u64,
     /// Crash points at which images were drawn.
     pub crash_points: u64,
     /// Images drawn.
@@ -257,8 +261,9 @@ fn on_disk(subject: &Subject, mut image: Image) -> Image {
 
 /// Crash points that one worker takes at a time.
 const CHUNK: usize = 16;
-/// Crash points between two looks at the clock, the target and the user.
-const BATCH: usize = 32 * CHUNK;
+/// Crash points between two looks at the target and the user. Those of a batch are all looked at, so
+/// that what is found first does not depend on the threads.
+const BATCH: usize = 8 * CHUNK;
 
 /// Loses power, until as many distinct images were found as were asked for.
 ///
@@ -283,6 +288,9 @@ pub fn run(
         let promises = Promises::of(&recording);
         report.workloads += 1;
         report.steps += recording.steps.len() as u64;
+        let batches = recording.batches.iter().filter(|calls| **calls > 1);
+        report.batches += batches.clone().count() as u64;
+        report.batched += batches.sum::<usize>() as u64;
         let case = Case {
             subject: subject.id.to_owned(),
             seed,
