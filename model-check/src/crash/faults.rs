@@ -63,7 +63,7 @@ pub struct Violation {
 pub struct Report {
     /// Fault runs, each with one fault.
     pub runs: u64,
-    /// By kind and code, as in `sync IOERR`.
+    /// Those in which the operation came and failed, by kind and code, as in `sync IOERR`.
     pub by_kind: BTreeMap<String, u64>,
     /// Operations that were made to fail.
     pub failed: u64,
@@ -84,8 +84,10 @@ pub struct Report {
 impl Report {
     fn add(&mut self, run: Run, fault: Fault) {
         self.runs += 1;
-        let kind = format!("{} {}", fault.op.name(), fault.code.name());
-        *self.by_kind.entry(kind).or_default() += 1;
+        if run.failed > 0 {
+            let kind = format!("{} {}", fault.op.name(), fault.code.name());
+            *self.by_kind.entry(kind).or_default() += 1;
+        }
         self.failed += run.failed;
         self.calls += run.calls;
         self.crashes += run.crashes;
@@ -140,10 +142,11 @@ pub fn faults(subject: &Subject, config: &Config) -> Result<Vec<Fault>, NotRecor
         for code in op.codes() {
             for effect in op.effects() {
                 for lasting in [false, true] {
-                    let from = 1 + mix(config.seed, &[op as u64, *code as u64]) % config.every;
-                    for nth in
-                        (from..=operations).step_by(usize::try_from(config.every).unwrap_or(1))
-                    {
+                    // Of each kind at least one, however few there are.
+                    let among = config.every.min(operations).max(1);
+                    let from = 1 + mix(config.seed, &[op as u64, *code as u64]) % among;
+                    let every = usize::try_from(config.every).unwrap_or(usize::MAX);
+                    for nth in (from..=operations).step_by(every) {
                         all.push(Fault {
                             op,
                             nth,
@@ -215,6 +218,22 @@ fn one(subject: &Subject, config: &Config, fault: Fault) -> Result<Run, NotRecor
     Ok(run)
 }
 
+/// Every so often the store is closed and opened, and its log is copied into the database: that is when
+/// SQLite cuts the database to its length and the log to nothing, takes the log away, and makes a new
+/// one, whose first sync syncs the folder.
+fn care(number: usize) -> Option<Step> {
+    const EVERY: usize = 5;
+    const CARE: [Step; 5] = [
+        Step::Checkpoint("TRUNCATE"),
+        Step::Open,
+        Step::Checkpoint("RESTART"),
+        Step::Open,
+        Step::Checkpoint("PASSIVE"),
+    ];
+    let turn = (number % EVERY == EVERY - 1).then_some(number / EVERY)?;
+    Some(CARE[turn % CARE.len()].clone())
+}
+
 /// The store, the states that may be stored, and what was said.
 struct Walk<'w> {
     subject: &'w Subject,
@@ -251,6 +270,9 @@ fn walk(
         }
         let state = walk.possible.last().expect("never empty").clone();
         let (mut step, now) = drawer.step(number, state.as_ref());
+        if let Some(care) = care(number) {
+            step = care;
+        }
         if walk.store.is_none() {
             step = Step::Open;
         }
