@@ -105,8 +105,10 @@ impl Power {
         let per_second = found.distinct as f64 / took.as_secs_f64().max(1e-9);
         show(&found);
         say(&format!(
-            "\n{}\n{}, {} distinct images/s",
-            found.line(),
+            "\n{} violations in {} distinct images from {} crash points\n{}, {} distinct images/s",
+            count(found.violated),
+            count(found.distinct),
+            count(found.crash_points),
             seconds(took),
             rate(per_second)
         ));
@@ -134,7 +136,7 @@ pub(super) const fn exit(violated: u64, interrupted: bool) -> Exit {
 fn show(found: &Found) {
     say(&format!(
         "workloads        {:>9}   of {} steps and {} writes, syncs, cuts and deletes\n\
-         batches          {:>9}   of the commit queue, with {} calls in one commit each\n\
+         batches          {:>9}   of the commit queue, of {} calls each\n\
          crash points     {:>9}\n\
          images drawn     {:>9}\n\
          distinct images  {:>9}   of them {} of a second power loss\n\

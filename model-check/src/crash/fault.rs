@@ -190,7 +190,7 @@ impl Fault {
             let op = Op::ALL.into_iter().find(|one| one.name() == op)?;
             let fault = Self {
                 op,
-                nth: nth.parse().ok()?,
+                nth: nth.parse().ok().filter(|nth| *nth > 0)?,
                 lasting: match lasting {
                     "once" => false,
                     "lasting" => true,
@@ -201,7 +201,10 @@ impl Fault {
             };
             Some((
                 store.to_owned(),
-                (seed.parse().ok()?, ops.parse().ok()?),
+                (
+                    seed.parse().ok()?,
+                    ops.parse().ok().filter(|ops| (3..=10_000).contains(ops))?,
+                ),
                 fault,
             ))
         };

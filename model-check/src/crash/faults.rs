@@ -206,7 +206,15 @@ pub fn replay(
     config: &Config,
     fault: Fault,
 ) -> Result<Vec<String>, NotRecorded> {
-    one(subject, config, fault).map(|run| run.wrong)
+    let run = one(subject, config, fault)?;
+    if run.failed == 0 {
+        return Err(NotRecorded::NoSuchCase(format!(
+            "nothing failed: the workload makes fewer than {} of these operations: {}",
+            fault.nth,
+            fault.op.name()
+        )));
+    }
+    Ok(run.wrong)
 }
 
 fn one(subject: &Subject, config: &Config, fault: Fault) -> Result<Run, NotRecorded> {

@@ -88,6 +88,9 @@ pub enum NotRecorded {
     /// A connection was not closed.
     #[error(transparent)]
     StillOpen(#[from] StillOpen),
+    /// The workload does not come to the point that a case names.
+    #[error("{0}")]
+    NoSuchCase(String),
     /// Another connection, for a checkpoint or a lock, failed.
     #[error("another connection failed: {0}")]
     Connection(#[from] rusqlite::Error),
