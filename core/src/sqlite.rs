@@ -93,6 +93,9 @@ use transaction::Transaction;
 pub struct SqliteStore {
     path: PathBuf,
     readers: Readers,
+    /// Dropped between the pools: the connection that writes is closed last, and it copies the log into
+    /// the database. Of two that close at once each may leave that to the other.
+    _readers_closing: Closing,
     clock: Arc<dyn Clock>,
     sql: Sql,
     settings: Settings,
@@ -137,6 +140,13 @@ impl SqliteStore {
         record::look_at_seat(reader, &self.sql, seat, |seat| {
             record::stand(seat, self.clock.now())
         })
+    }
+
+    /// How many callers are in the line of [`Commit::Queue`], the one that leads included: how
+    /// model-check makes a batch of calls whose order it knows.
+    #[cfg(feature = "planted-faults")]
+    pub fn in_line(&self) -> Option<usize> {
+        self.writer.in_line()
     }
 
     /// A hold that changes nothing, answered from a snapshot; `None` when it may change something.

@@ -11,6 +11,7 @@ pub mod log;
 pub mod plants;
 pub mod power;
 pub mod rows;
+pub mod together;
 #[allow(unsafe_code)]
 pub mod vfs;
 pub mod workload;

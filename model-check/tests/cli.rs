@@ -157,6 +157,43 @@ fn wrong_usage_exits_with_2_and_one_clear_line() {
 }
 
 #[test]
+fn power_fits_the_terminal_and_a_case_that_can_not_be_replayed_exits_with_2() {
+    for (case, says) in [
+        ("nonsense", "is no case"),
+        ("power/real/1/0/0/nothing/0", "is no case"),
+        ("power/real/-1/20/0/nothing/0", "is no case"),
+        (
+            "power/nobody/1/20/0/nothing/0",
+            "there is no store \"nobody\"",
+        ),
+        (
+            "power/real/1/20/99999/nothing/0",
+            "there is no crash point 99999",
+        ),
+        ("faults/real/1/20/write/0/once/FULL/done", "is no case"),
+        (
+            "faults/real/1/20/delete/99/once/IOERR/done",
+            "nothing failed",
+        ),
+    ] {
+        check(&["replay", case], 2, &[says]);
+    }
+    check(&["replay", "power/real/1/20/9/everything/0"], 0, &["holds"]);
+    check(
+        &["replay", "faults/real/1/20/sync/2/once/IOERR/undone"],
+        0,
+        &["holds"],
+    );
+    check(
+        &["power", "--images", "100", "--ops", "60"],
+        0,
+        &["0 violations in", "of the commit queue"],
+    );
+    check(&["power", "--images", "0"], 2, &["'--images <N>'"]);
+    check(&["power", "--seed", "many"], 2, &["invalid digit"]);
+}
+
+#[test]
 fn help_says_how_a_sequence_reads_and_what_exit_codes_mean() {
     check(
         &["--help"],

@@ -19,13 +19,12 @@ fn no_answer_of_the_real_store_is_false_when_operations_fail() {
     let never = AtomicBool::new(false);
     let report = run(&plants::real(), &config(7), &never, &|_, _| {}).expect("it runs");
     assert_eq!(report.violations, []);
-    // Nothing in 30 operations cuts a file, so no truncate is there to fail.
-    for op in Op::ALL.into_iter().filter(|op| *op != Op::Truncate) {
-        let runs: u64 = (report.by_kind.iter())
-            .filter(|(kind, _)| kind.starts_with(op.name()))
-            .map(|(_, runs)| runs)
-            .sum();
-        assert!(runs > 0, "no {} failed: {report:?}", op.name());
+    for op in Op::ALL {
+        for code in op.codes() {
+            let kind = format!("{} {}", op.name(), code.name());
+            let runs = report.by_kind.get(&kind).copied().unwrap_or(0);
+            assert!(runs > 0, "no {kind}: {report:?}");
+        }
     }
     for answer in ["answered", "unknown", "not applied"] {
         let calls = report.answers.get(answer).copied().unwrap_or(0);
@@ -65,9 +64,21 @@ fn each_plant_gives_a_false_answer_and_gives_it_again() {
 }
 
 #[test]
-fn every_kind_of_operation_is_made_to_fail() {
-    let all = faults(&plants::real(), &config(1)).expect("counted");
+fn every_kind_of_operation_is_to_fail_in_every_way() {
+    let all = faults(&plants::real(), &config(1_000)).expect("counted");
     for op in Op::ALL {
-        assert!(all.iter().any(|fault| fault.op == op), "{}", op.name());
+        for (code, effect) in op
+            .codes()
+            .iter()
+            .flat_map(|code| op.effects().iter().map(move |effect| (*code, *effect)))
+        {
+            for lasting in [false, true] {
+                assert!(
+                    all.iter().any(|fault| (fault.op, fault.code) == (op, code)
+                        && (fault.effect, fault.lasting) == (effect, lasting)),
+                    "{op:?} {code:?} {effect:?} {lasting}"
+                );
+            }
+        }
     }
 }

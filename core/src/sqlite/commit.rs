@@ -148,6 +148,12 @@ impl Writer {
         self.queue.is_some()
     }
 
+    /// How many callers are in line; `None` without the queue.
+    #[cfg(feature = "planted-faults")]
+    pub(super) fn in_line(&self) -> Option<usize> {
+        self.queue.as_ref().map(Queue::in_line)
+    }
+
     /// Runs a command and answers after its commit.
     pub(super) fn command(&self, command: Command) -> Result<Receipt<Outcome>, StoreError> {
         match self.submit(Work::Command(command))? {

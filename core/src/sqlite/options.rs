@@ -142,10 +142,14 @@ impl SqliteOptions {
             );
         }
         check_path(path)?;
-        let open = Open::default();
+        let (reading, open) = (Open::default(), Open::default());
         let manager = |role| {
             let planted = self.planted.clone();
-            Manager::new(path, self.busy_timeout, planted, role, open.clone())
+            let open = match role {
+                Role::Reader => reading.clone(),
+                Role::Writer => open.clone(),
+            };
+            Manager::new(path, self.busy_timeout, planted, role, open)
         };
         // The first connection is opened by hand: its errors are plain, those of the pool are time-outs.
         let first = manager(Role::Writer).connect()?;
@@ -168,6 +172,7 @@ impl SqliteOptions {
         Ok(SqliteStore {
             path: path.to_owned(),
             readers,
+            _readers_closing: Closing::new(reading),
             clock: Arc::clone(&self.clock),
             sql: self.sql.clone(),
             settings,

@@ -77,6 +77,17 @@ impl<J, A> Queue<J, A> {
         }
     }
 
+    /// How many are in line: whoever leads, and those who wait.
+    #[cfg(feature = "planted-faults")]
+    #[cfg_attr(
+        test,
+        allow(dead_code, reason = "the tests of the queue compile it again")
+    )]
+    pub(super) fn in_line(&self) -> usize {
+        let line = lock(&self.line);
+        usize::from(line.led) + line.waiting.len()
+    }
+
     /// Lines up with a job and returns its answer. If it is this caller's turn to lead, it runs `lead`,
     /// which must give every job of the batch an answer.
     pub(super) fn submit(&self, job: J, lead: impl FnOnce(&mut Batch<'_, J, A>)) -> A {

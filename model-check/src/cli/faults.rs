@@ -77,13 +77,13 @@ impl Faults {
 }
 
 fn show(found: &Found, config: &Config, store: &str) {
-    say("fault              runs");
+    say("fault                  runs");
     for (kind, runs) in &found.by_kind {
-        say(&format!("  {kind:14} {:>6}", count(*runs)));
+        say(&format!("  {kind:18} {:>6}", count(*runs)));
     }
-    say("\nanswer             calls");
+    say("\nanswer                calls");
     for (answer, calls) in &found.answers {
-        say(&format!("  {answer:14} {:>6}", count(*calls)));
+        say(&format!("  {answer:18} {:>6}", count(*calls)));
     }
     say(&format!(
         "\n{} operations failed; {} crashes after an unknown outcome",

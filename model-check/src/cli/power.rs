@@ -105,8 +105,10 @@ impl Power {
         let per_second = found.distinct as f64 / took.as_secs_f64().max(1e-9);
         show(&found);
         say(&format!(
-            "\n{}\n{}, {} distinct images/s",
-            found.line(),
+            "\n{} violations in {} distinct images from {} crash points\n{}, {} distinct images/s",
+            count(found.violated),
+            count(found.distinct),
+            count(found.crash_points),
             seconds(took),
             rate(per_second)
         ));
@@ -134,6 +136,7 @@ pub(super) const fn exit(violated: u64, interrupted: bool) -> Exit {
 fn show(found: &Found) {
     say(&format!(
         "workloads        {:>9}   of {} steps and {} writes, syncs, cuts and deletes\n\
+         batches          {:>9}   of the commit queue, of {} calls each\n\
          crash points     {:>9}\n\
          images drawn     {:>9}\n\
          distinct images  {:>9}   of them {} of a second power loss\n\
@@ -141,6 +144,8 @@ fn show(found: &Found) {
         count(found.workloads),
         count(found.steps),
         count(found.events),
+        count(found.batches),
+        mean(found.batched, found.batches),
         count(found.crash_points),
         count(found.drawn),
         count(found.distinct),
@@ -159,12 +164,21 @@ fn show(found: &Found) {
     }
 }
 
+/// How many of these there are for each of those.
+fn mean(these: u64, those: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+    let mean = these as f64 / those.max(1) as f64;
+    format!("{mean:.1}")
+}
+
 fn note(found: &Found, report: &mut Report) {
     let evidence = report.evidence();
     evidence
         .count("workloads", found.workloads)
         .count("steps", found.steps)
         .count("events", found.events)
+        .count("batches", found.batches)
+        .count("calls_in_batches", found.batched)
         .count("crash_points", found.crash_points)
         .count("images_drawn", found.drawn)
         .count("distinct_images", found.distinct)

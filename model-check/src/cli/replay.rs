@@ -4,6 +4,7 @@ use clap::Args;
 use evidence::Check;
 
 use model_check::crash::fault::Fault;
+use model_check::crash::workload::NotRecorded;
 use model_check::crash::{faults, power};
 
 use super::power::subject;
@@ -21,7 +22,10 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn run(&self, report: &mut Report) -> Result<Exit, Failure> {
-        let could_not = |error: &dyn std::fmt::Display| Failure::CouldNotRun(error.to_string());
+        let could_not = |error: NotRecorded| match error {
+            NotRecorded::NoSuchCase(why) => Failure::Usage(why),
+            other => Failure::CouldNotRun(other.to_string()),
+        };
         say(&self.case);
         let what = if self.case.starts_with("faults/") {
             let (store, config, fault) = Fault::of_case(&self.case).map_err(Failure::Usage)?;
@@ -35,7 +39,7 @@ impl Replay {
                 ops: config.1,
                 ..faults::Config::default()
             };
-            faults::replay(&subject, &config, fault).map_err(|error| could_not(&error))?
+            faults::replay(&subject, &config, fault).map_err(could_not)?
         } else {
             let case: power::Case = self.case.parse().map_err(Failure::Usage)?;
             let subject = subject(&case.subject).map_err(Failure::Usage)?;
@@ -43,7 +47,7 @@ impl Replay {
                 .evidence()
                 .seed(case.seed)
                 .config("case", self.case.as_str());
-            let replayed = power::replay(&subject, &case).map_err(|error| could_not(&error))?;
+            let replayed = power::replay(&subject, &case).map_err(could_not)?;
             for (name, size) in &replayed.files {
                 say(&format!("  {name:22} {size:>8} bytes"));
             }

@@ -15,7 +15,7 @@ use soldonce::{
 };
 
 use super::examine::options;
-use super::workload::Setup;
+use super::workload::{Setup, UnderTest};
 use crate::reference::{Decided, Rejected, State};
 
 /// What it does wrong.
@@ -320,6 +320,8 @@ fn write_record(own: &Connection, record: &PaymentRecord) -> rusqlite::Result<()
     ])
     .map(drop)
 }
+
+impl UnderTest for ByHand {}
 
 impl SeatStore for ByHand {
     fn hold(&self, request: &HoldRequest) -> Result<Receipt<HoldOutcome>, StoreError> {

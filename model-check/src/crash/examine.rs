@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use soldonce::invariant::Violation;
 
 use super::digest::Digest;
 use super::image::{Disk, Image, Kind};
 use super::log::{Event, Mark};
 use super::rows::Rows;
-use super::workload::{DATABASE, Drawer, NotRecorded, Open, Place, Recording, Runner, Setup, Step};
+use super::workload::{
+    DATABASE, Drawer, NotRecorded, Open, Place, Recording, Runner, Setup, Step, UnderTest,
+};
 
 /// What an image says when it is opened with SQLite's own VFS: its rows, or what is wrong with it.
 ///
@@ -140,11 +141,7 @@ pub fn go_on(
     let mut audit = Vec::new();
     if let Some(store) = runner.store() {
         match store.audit() {
-            Ok(violations) => {
-                let set_back = clock_was_set_back(recording);
-                let found = violations.iter().filter(|found| counts(found, set_back));
-                audit.extend(found.map(ToString::to_string));
-            }
+            Ok(found) => audit.extend(found.iter().map(ToString::to_string)),
             Err(error) => audit.push(super::workload::in_full(&error)),
         }
     }
@@ -152,7 +149,7 @@ pub fn go_on(
         .iter()
         .rev()
         .filter_map(|(step, _)| match step {
-            Step::Run(_) | Step::Add(_) => Some(step.clone()),
+            Step::Run(_) | Step::Add(_) | Step::Together(_) => Some(step.clone()),
             Step::Open | Step::Checkpoint(_) => None,
         });
     let last_calls: Vec<Step> = last_calls.take(3).collect();
@@ -212,10 +209,7 @@ pub fn mix(seed: u64, numbers: &[u64]) -> u64 {
 ///
 /// # Errors
 /// Those of the store.
-pub fn open_real(
-    path: &Path,
-    setup: &Setup,
-) -> Result<Box<dyn soldonce::SeatStore>, soldonce::StoreError> {
+pub fn open_real(path: &Path, setup: &Setup) -> Result<Box<dyn UnderTest>, soldonce::StoreError> {
     Ok(Box::new(options(setup).open(path)?))
 }
 
@@ -226,18 +220,4 @@ pub fn options(setup: &Setup) -> soldonce::SqliteOptions {
         .vfs(setup.vfs)
         .busy_timeout(setup.busy_timeout)
         .clock(Arc::clone(&setup.clock))
-}
-
-/// Does a finding of the audit count?
-///
-/// The audit holds the time of a refund against the time of the seat's next change. A refund is no
-/// change of its seat, so when the clock is set back in between, the change is the earlier of the two:
-/// sound data, by the table, which this one rule of the audit refuses. Everything else it says counts.
-pub fn counts(found: &Violation, clock_was_set_back: bool) -> bool {
-    const RULE: &str = "was decided at a time that does not fit the version it was decided on";
-    !clock_was_set_back || !found.detail.ends_with(RULE)
-}
-
-fn clock_was_set_back(recording: &Recording) -> bool {
-    recording.steps.windows(2).any(|two| two[1].1 < two[0].1)
 }

@@ -12,6 +12,8 @@ pub enum Op {
     Write,
     /// Syncing a file.
     Sync,
+    /// The sync of a new log or journal that syncs the folder with it.
+    FolderSync,
     /// Opening or making a file.
     Open,
     /// Cutting a file.
@@ -24,9 +26,10 @@ pub enum Op {
 
 impl Op {
     /// All kinds.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Write,
         Self::Sync,
+        Self::FolderSync,
         Self::Open,
         Self::Truncate,
         Self::Delete,
@@ -36,7 +39,7 @@ impl Op {
     /// How it can fail.
     pub const fn codes(self) -> &'static [Code] {
         match self {
-            Self::Write | Self::Sync => &[Code::IoErr, Code::Full],
+            Self::Write | Self::Sync | Self::FolderSync => &[Code::IoErr, Code::Full],
             Self::Open | Self::Truncate | Self::Delete => &[Code::IoErr],
             Self::Lock => &[Code::Busy, Code::IoErr],
         }
@@ -46,7 +49,7 @@ impl Op {
     /// anybody could give back, so a failing lock has done nothing.
     pub const fn effects(self) -> &'static [Effect] {
         match self {
-            Self::Write => &[Effect::Nothing, Effect::Half, Effect::All],
+            Self::Write | Self::FolderSync => &[Effect::Nothing, Effect::Half, Effect::All],
             Self::Sync | Self::Truncate | Self::Delete => &[Effect::Nothing, Effect::All],
             Self::Open | Self::Lock => &[Effect::Nothing],
         }
@@ -57,6 +60,7 @@ impl Op {
         match self {
             Self::Write => "write",
             Self::Sync => "sync",
+            Self::FolderSync => "folder-sync",
             Self::Open => "open",
             Self::Truncate => "truncate",
             Self::Delete => "delete",
@@ -92,7 +96,7 @@ impl Code {
 pub enum Effect {
     /// Nothing.
     Nothing,
-    /// Half of the bytes were written.
+    /// Half of the bytes were written; or the file was synced, and not its folder.
     Half,
     /// All, and only the report is false.
     All,
@@ -146,7 +150,7 @@ impl Fault {
             (Code::Full, _) => ffi::SQLITE_FULL,
             (Code::Busy, _) => ffi::SQLITE_BUSY,
             (Code::IoErr, Op::Write) => ffi::SQLITE_IOERR_WRITE,
-            (Code::IoErr, Op::Sync) => ffi::SQLITE_IOERR_FSYNC,
+            (Code::IoErr, Op::Sync | Op::FolderSync) => ffi::SQLITE_IOERR_FSYNC,
             (Code::IoErr, Op::Open) => ffi::SQLITE_CANTOPEN,
             (Code::IoErr, Op::Truncate) => ffi::SQLITE_IOERR_TRUNCATE,
             (Code::IoErr, Op::Delete) => ffi::SQLITE_IOERR_DELETE,
@@ -186,7 +190,7 @@ impl Fault {
             let op = Op::ALL.into_iter().find(|one| one.name() == op)?;
             let fault = Self {
                 op,
-                nth: nth.parse().ok()?,
+                nth: nth.parse().ok().filter(|nth| *nth > 0)?,
                 lasting: match lasting {
                     "once" => false,
                     "lasting" => true,
@@ -197,7 +201,10 @@ impl Fault {
             };
             Some((
                 store.to_owned(),
-                (seed.parse().ok()?, ops.parse().ok()?),
+                (
+                    seed.parse().ok()?,
+                    ops.parse().ok().filter(|ops| (3..=10_000).contains(ops))?,
+                ),
                 fault,
             ))
         };

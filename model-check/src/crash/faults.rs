@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use soldonce::{Command, Happened, SeatStore, SqliteStore, StoreError, Timestamp};
+use soldonce::{Command, Happened, SeatStore as _, SqliteStore, StoreError, Timestamp};
 
-use super::examine::{counts, mix, recover};
+use super::examine::{mix, recover};
 use super::fault::{Fault, Op};
 use super::image::{self, Kind};
 use super::plants::Subject;
 use super::rows::Rows;
-use super::workload::{Drawer, NotRecorded, Place, Step, in_full, memory_folder, told};
+use super::workload::{Drawer, NotRecorded, Place, Step, UnderTest, in_full, memory_folder, told};
 use crate::reference::State;
 
 /// What to do.
@@ -63,7 +63,7 @@ pub struct Violation {
 pub struct Report {
     /// Fault runs, each with one fault.
     pub runs: u64,
-    /// By kind and code, as in `sync IOERR`.
+    /// Those in which the operation came and failed, by kind and code, as in `sync IOERR`.
     pub by_kind: BTreeMap<String, u64>,
     /// Operations that were made to fail.
     pub failed: u64,
@@ -84,8 +84,10 @@ pub struct Report {
 impl Report {
     fn add(&mut self, run: Run, fault: Fault) {
         self.runs += 1;
-        let kind = format!("{} {}", fault.op.name(), fault.code.name());
-        *self.by_kind.entry(kind).or_default() += 1;
+        if run.failed > 0 {
+            let kind = format!("{} {}", fault.op.name(), fault.code.name());
+            *self.by_kind.entry(kind).or_default() += 1;
+        }
         self.failed += run.failed;
         self.calls += run.calls;
         self.crashes += run.crashes;
@@ -140,10 +142,11 @@ pub fn faults(subject: &Subject, config: &Config) -> Result<Vec<Fault>, NotRecor
         for code in op.codes() {
             for effect in op.effects() {
                 for lasting in [false, true] {
-                    let from = 1 + mix(config.seed, &[op as u64, *code as u64]) % config.every;
-                    for nth in
-                        (from..=operations).step_by(usize::try_from(config.every).unwrap_or(1))
-                    {
+                    // Of each kind at least one, however few there are.
+                    let among = config.every.min(operations).max(1);
+                    let from = 1 + mix(config.seed, &[op as u64, *code as u64]) % among;
+                    let every = usize::try_from(config.every).unwrap_or(usize::MAX);
+                    for nth in (from..=operations).step_by(every) {
                         all.push(Fault {
                             op,
                             nth,
@@ -203,7 +206,15 @@ pub fn replay(
     config: &Config,
     fault: Fault,
 ) -> Result<Vec<String>, NotRecorded> {
-    one(subject, config, fault).map(|run| run.wrong)
+    let run = one(subject, config, fault)?;
+    if run.failed == 0 {
+        return Err(NotRecorded::NoSuchCase(format!(
+            "nothing failed: the workload makes fewer than {} of these operations: {}",
+            fault.nth,
+            fault.op.name()
+        )));
+    }
+    Ok(run.wrong)
 }
 
 fn one(subject: &Subject, config: &Config, fault: Fault) -> Result<Run, NotRecorded> {
@@ -215,12 +226,28 @@ fn one(subject: &Subject, config: &Config, fault: Fault) -> Result<Run, NotRecor
     Ok(run)
 }
 
+/// Every so often the store is closed and opened, and its log is copied into the database: that is when
+/// SQLite cuts the database to its length and the log to nothing, takes the log away, and makes a new
+/// one, whose first sync syncs the folder.
+fn care(number: usize) -> Option<Step> {
+    const EVERY: usize = 5;
+    const CARE: [Step; 5] = [
+        Step::Checkpoint("TRUNCATE"),
+        Step::Open,
+        Step::Checkpoint("RESTART"),
+        Step::Open,
+        Step::Checkpoint("PASSIVE"),
+    ];
+    let turn = (number % EVERY == EVERY - 1).then_some(number / EVERY)?;
+    Some(CARE[turn % CARE.len()].clone())
+}
+
 /// The store, the states that may be stored, and what was said.
 struct Walk<'w> {
     subject: &'w Subject,
     place: &'w Place,
     run: &'w mut Run,
-    store: Option<Box<dyn SeatStore>>,
+    store: Option<Box<dyn UnderTest>>,
     /// `None`: no tables yet.
     possible: Vec<Option<State>>,
 }
@@ -251,6 +278,9 @@ fn walk(
         }
         let state = walk.possible.last().expect("never empty").clone();
         let (mut step, now) = drawer.step(number, state.as_ref());
+        if let Some(care) = care(number) {
+            step = care;
+        }
         if walk.store.is_none() {
             step = Step::Open;
         }
@@ -311,6 +341,14 @@ impl Walk<'_> {
                 Ok(true)
             }
             Step::Add(_) | Step::Run(_) => self.call(step, now, 0),
+            // One by one: of a batch under a fault it is not certain who gets which answer.
+            Step::Together(commands) => {
+                let mut answered = true;
+                for command in commands {
+                    answered &= self.step(&Step::Run(command.clone()), now)?;
+                }
+                Ok(answered)
+            }
         }
     }
 
@@ -346,7 +384,7 @@ impl Walk<'_> {
         let answer = match step {
             Step::Run(command) => store.execute(command).map(|receipt| format!("{receipt:?}")),
             Step::Add(seats) => store.add_seats(seats).map(|done| format!("{}", done.added)),
-            Step::Open | Step::Checkpoint(_) => return Ok(true),
+            Step::Open | Step::Checkpoint(_) | Step::Together(_) => return Ok(true),
         };
         match answer {
             Ok(answer) => {
@@ -461,7 +499,7 @@ impl Walk<'_> {
         if let Some(store) = &self.store {
             match store.audit() {
                 Ok(found) => {
-                    for violation in found.iter().filter(|found| counts(found, true)) {
+                    for violation in &found {
                         self.wrong(&Step::Open, &format!("the audit finds {violation}"));
                     }
                 }
@@ -514,7 +552,7 @@ fn expected(
             let added = seats.iter().filter(|seat| state.add(seat, now)).count();
             Ok(added.to_string())
         }
-        Step::Open | Step::Checkpoint(_) => Ok(String::new()),
+        Step::Open | Step::Checkpoint(_) | Step::Together(_) => Ok(String::new()),
     };
     (Some(state), answer)
 }
@@ -540,6 +578,6 @@ fn again(folder: &Path, step: &Step, clock: Arc<soldonce::ManualClock>) -> Resul
             .add_seats(seats)
             .map(|done| done.added.to_string())
             .map_err(|error| in_full(&error)),
-        Step::Open | Step::Checkpoint(_) => Ok(String::new()),
+        Step::Open | Step::Checkpoint(_) | Step::Together(_) => Ok(String::new()),
     }
 }

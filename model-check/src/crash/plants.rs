@@ -11,7 +11,7 @@ use soldonce::{
 
 use super::by_hand::{ByHand, Habit};
 use super::examine::{open_real, options};
-use super::workload::{Open, Setup};
+use super::workload::{Open, Setup, UnderTest};
 
 /// The disk that a workload runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -187,12 +187,12 @@ fn by_hand(habit: Habit) -> Box<Open> {
     Box::new(move |path, setup| Ok(Box::new(ByHand::open(path, setup, habit)?)))
 }
 
-fn open_unknown_is_failure(path: &Path, setup: &Setup) -> Result<Box<dyn SeatStore>, StoreError> {
+fn open_unknown_is_failure(path: &Path, setup: &Setup) -> Result<Box<dyn UnderTest>, StoreError> {
     Ok(Box::new(UnknownIsFailure(open_real(path, setup)?)))
 }
 
 /// The real store, but for one thing: "perhaps" is told as "no".
-struct UnknownIsFailure(Box<dyn SeatStore>);
+struct UnknownIsFailure(Box<dyn UnderTest>);
 
 fn as_failure(error: StoreError) -> StoreError {
     match error {
@@ -201,6 +201,12 @@ fn as_failure(error: StoreError) -> StoreError {
             source,
         },
         other => other,
+    }
+}
+
+impl UnderTest for UnknownIsFailure {
+    fn in_line(&self) -> Option<usize> {
+        self.0.in_line()
     }
 }
 

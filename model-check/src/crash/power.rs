@@ -31,6 +31,9 @@ pub struct Config {
     pub stop_at_first: bool,
 }
 
+/// So many steps a workload may have.
+pub const OPS: std::ops::RangeInclusive<usize> = 3..=100_000;
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -112,7 +115,11 @@ impl std::str::FromStr for Case {
         Ok(Self {
             subject: parts[1].to_owned(),
             seed: parts[2].parse().map_err(|_| bad())?,
-            ops: parts[3].parse().map_err(|_| bad())?,
+            ops: parts[3]
+                .parse()
+                .ok()
+                .filter(|ops| OPS.contains(ops))
+                .ok_or_else(bad)?,
             crash_point: parts[4].parse().map_err(|_| bad())?,
             kind: kind(parts[5]).ok_or_else(bad)?,
             number: parts[6].parse().map_err(|_| bad())?,
@@ -139,6 +146,10 @@ pub struct Report {
     pub steps: u64,
     /// Their events: writes, syncs, cuts, deletes.
     pub events: u64,
+    /// Batches of the commit queue in them, of two calls or more.
+    pub batches: u64,
+    /// The calls of these batches.
+    pub batched: u64,
     /// Crash points at which images were drawn.
     pub crash_points: u64,
     /// Images drawn.
@@ -257,8 +268,9 @@ fn on_disk(subject: &Subject, mut image: Image) -> Image {
 
 /// Crash points that one worker takes at a time.
 const CHUNK: usize = 16;
-/// Crash points between two looks at the clock, the target and the user.
-const BATCH: usize = 32 * CHUNK;
+/// Crash points between two looks at the target and the user. Those of a batch are all looked at, so
+/// that what is found first does not depend on the threads.
+const BATCH: usize = 8 * CHUNK;
 
 /// Loses power, until as many distinct images were found as were asked for.
 ///
@@ -283,6 +295,9 @@ pub fn run(
         let promises = Promises::of(&recording);
         report.workloads += 1;
         report.steps += recording.steps.len() as u64;
+        let batches = recording.batches.iter().filter(|calls| **calls > 1);
+        report.batches += batches.clone().count() as u64;
+        report.batched += batches.sum::<usize>() as u64;
         let case = Case {
             subject: subject.id.to_owned(),
             seed,
@@ -454,7 +469,7 @@ pub fn replay(subject: &Subject, case: &Case) -> Result<Replayed, NotRecorded> {
     let recording = record_subject(subject, case.seed, case.ops)?;
     let promises = Promises::of(&recording);
     let mut disk = image::Disk::new(&recording.log);
-    let point = case.crash_point.min(recording.log.events.len());
+    let point = within(case.crash_point, &recording)?;
     disk.advance(point);
     let seed = mix(case.seed, &[case.crash_point as u64]);
     let image = on_disk(
@@ -490,7 +505,7 @@ pub fn replay(subject: &Subject, case: &Case) -> Result<Replayed, NotRecorded> {
     };
     let promises = Promises::of(&went_on);
     let mut disk = image::Disk::new(&went_on.log);
-    let point = point.min(went_on.log.events.len());
+    let point = within(point, &went_on)?;
     disk.advance(point);
     let seed = mix(mix(seed, &[point as u64]), &[kind as u64, number]);
     let image = on_disk(subject, disk.image(kind, seed));
@@ -499,6 +514,17 @@ pub fn replay(subject: &Subject, case: &Case) -> Result<Replayed, NotRecorded> {
         .what
         .extend(allowed(&promises, point, &image).err());
     Ok(replayed)
+}
+
+/// A crash point that the recording has.
+fn within(point: usize, recording: &Recording) -> Result<usize, NotRecorded> {
+    let last = recording.log.events.len();
+    if point <= last {
+        return Ok(point);
+    }
+    Err(NotRecorded::NoSuchCase(format!(
+        "there is no crash point {point}: the log ends with {last}"
+    )))
 }
 
 fn sizes(image: &Image) -> Vec<(String, usize)> {

@@ -497,14 +497,19 @@ unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
         return real!(real, xSync, flags);
     };
     let mut notes = ours.shared.notes();
-    let fault = notes.next(Op::Sync);
+    let fault = notes.next(if ours.syncs_folder {
+        Op::FolderSync
+    } else {
+        Op::Sync
+    });
+    let effect = fault.map_or(Effect::All, |(_, effect)| effect);
     if let Some((code, Effect::Nothing)) = fault {
         return code;
     }
     // The real file is on a memory file system or does not matter: what a sync does is in the log.
     if !notes.syncs_lie {
         notes.add(Event::Sync { inode, flags });
-        if std::mem::take(&mut ours.syncs_folder) {
+        if effect == Effect::All && std::mem::take(&mut ours.syncs_folder) {
             notes.add(Event::SyncDirectory);
         }
     }

@@ -9,10 +9,11 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use soldonce::{
     Claim, Command, HoldDuration, HoldId, HoldRequest, ManualClock, Outcome, OwnerId, PaymentId,
-    Receipt, SeatId, SeatState, SeatStore, StoreError, Timestamp,
+    Receipt, SeatId, SeatState, SeatStore, SqliteStore, StoreError, Timestamp,
 };
 
 use super::log::{Log, Mark};
+use super::together;
 use super::vfs::{StillOpen, Vfs, seed_random_numbers};
 use crate::reference::{Rejected, State};
 
@@ -30,8 +31,22 @@ pub struct Setup {
     pub busy_timeout: Duration,
 }
 
+/// A store under test.
+pub trait UnderTest: SeatStore {
+    /// How many calls are in line for a commit; `None`: each call commits for itself.
+    fn in_line(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl UnderTest for SqliteStore {
+    fn in_line(&self) -> Option<usize> {
+        Self::in_line(self)
+    }
+}
+
 /// Opens the store under test on a file.
-pub type Open = dyn Fn(&Path, &Setup) -> Result<Box<dyn SeatStore>, StoreError> + Send + Sync;
+pub type Open = dyn Fn(&Path, &Setup) -> Result<Box<dyn UnderTest>, StoreError> + Send + Sync;
 
 /// What a workload does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +57,9 @@ pub enum Step {
     Add(Vec<SeatId>),
     /// Runs a command.
     Run(Command),
+    /// Runs commands of several callers at once, in one batch of the commit queue; one by one on a
+    /// store that has none.
+    Together(Vec<Command>),
     /// Another connection copies the log into the database, in one of SQLite's ways.
     Checkpoint(&'static str),
 }
@@ -57,6 +75,8 @@ pub struct Recording {
     pub states: Vec<Option<State>>,
     /// An answer that was not the reference's, or an error where nothing had failed.
     pub wrong: Vec<String>,
+    /// Of each batch of the commit queue, how many calls it committed.
+    pub batches: Vec<usize>,
 }
 
 /// Why a workload could not be recorded.
@@ -68,9 +88,12 @@ pub enum NotRecorded {
     /// A connection was not closed.
     #[error(transparent)]
     StillOpen(#[from] StillOpen),
-    /// A checkpoint failed.
-    #[error("a checkpoint failed: {0}")]
-    Checkpoint(#[from] rusqlite::Error),
+    /// The workload does not come to the point that a case names.
+    #[error("{0}")]
+    NoSuchCase(String),
+    /// Another connection, for a checkpoint or a lock, failed.
+    #[error("another connection failed: {0}")]
+    Connection(#[from] rusqlite::Error),
 }
 
 /// The first time on the clock.
@@ -136,6 +159,10 @@ impl Drawer {
                 4..7 => Step::Checkpoint(
                     ["PASSIVE", "FULL", "RESTART", "TRUNCATE"][self.random.random_range(0..4)],
                 ),
+                7..15 => {
+                    let calls = self.random.random_range(3..=8);
+                    Step::Together((0..calls).map(|_| self.command(state)).collect())
+                }
                 _ => Step::Run(self.command(state)),
             },
         };
@@ -239,18 +266,29 @@ impl Place {
         self.folder.path().join(DATABASE)
     }
 
-    /// Another process's checkpoint.
+    /// A connection of somebody else. It waits for no lock: whoever holds one here goes on only
+    /// after it.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn checkpoint(&self, mode: &str) -> rusqlite::Result<()> {
+    pub fn connection(&self) -> rusqlite::Result<rusqlite::Connection> {
         use rusqlite::OpenFlags;
         let connection = rusqlite::Connection::open_with_flags_and_vfs(
             self.path(),
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
             self.vfs.name(),
         )?;
+        connection.busy_timeout(Duration::ZERO)?;
         connection.execute_batch("PRAGMA synchronous = FULL")?;
+        Ok(connection)
+    }
+
+    /// Another process's checkpoint.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn checkpoint(&self, mode: &str) -> rusqlite::Result<()> {
+        let connection = self.connection()?;
         connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
     }
 }
@@ -269,7 +307,7 @@ pub fn told(answer: Result<Receipt<Outcome>, StoreError>) -> Result<Receipt<Outc
 /// Runs one step on the store and on the reference, between its two marks.
 pub struct Runner<'o> {
     open: &'o Open,
-    store: Option<Box<dyn SeatStore>>,
+    store: Option<Box<dyn UnderTest>>,
     recording: Recording,
 }
 
@@ -284,6 +322,7 @@ impl<'o> Runner<'o> {
                 steps: Vec::new(),
                 states: vec![state],
                 wrong: Vec::new(),
+                batches: Vec::new(),
             },
         }
     }
@@ -294,7 +333,7 @@ impl<'o> Runner<'o> {
     }
 
     /// The store, when it is open.
-    pub fn store(&self) -> Option<&dyn SeatStore> {
+    pub fn store(&self) -> Option<&dyn UnderTest> {
         self.store.as_deref()
     }
 
@@ -303,6 +342,12 @@ impl<'o> Runner<'o> {
     /// # Errors
     /// When something of the harness fails; what the store does wrong is noted.
     pub fn step(&mut self, place: &Place, step: Step, now: Timestamp) -> Result<(), NotRecorded> {
+        if let (Step::Together(commands), Some(None)) =
+            (&step, self.store.as_ref().map(|store| store.in_line()))
+        {
+            let mut alone = commands.iter().cloned().map(Step::Run);
+            return alone.try_for_each(|step| self.step(place, step, now));
+        }
         let number = self.recording.steps.len();
         if step == Step::Open {
             self.store = None;
@@ -340,7 +385,15 @@ impl<'o> Runner<'o> {
                 let expected = expected.map_err(|rejected| rejected.to_string());
                 (format!("{got:?}"), format!("{expected:?}"))
             }
-            (Step::Add(_) | Step::Run(_), None) => {
+            (Step::Together(commands), Some(store)) => {
+                let called = together::call(place, store.as_ref(), commands)?;
+                let lined_up = called.iter().filter(|call| call.lined_up).count();
+                self.recording.batches.push(lined_up);
+                let state = state.get_or_insert_default();
+                let wrong = together::compare(commands, called, state, now);
+                (wrong.join("; "), String::new())
+            }
+            (Step::Add(_) | Step::Run(_) | Step::Together(_), None) => {
                 ("the store is not open".to_owned(), String::new())
             }
         };
