@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -28,6 +28,9 @@ use crate::serializable::{Checker, Report, Verdict};
 const FULL: usize = 512;
 /// or when so much time has gone by since the last one did, in nanoseconds.
 const OLD: u64 = 10_000_000;
+/// So many buffers may be on their way to the recorder's thread, 32 KiB each; then clients wait, between
+/// two calls, so that memory stays flat when they are faster than the check.
+const IN_TRANSIT: usize = 256;
 /// A client forgets its numbers, and begins anew, when it has used so many names: 130 bytes each.
 const MANY_NAMES: usize = 1 << 13;
 
@@ -105,7 +108,7 @@ pub struct Recorded {
 pub struct Recorder {
     shared: Arc<Shared>,
     clock: RunClock,
-    to_thread: Sender<Message>,
+    to_thread: SyncSender<Message>,
     thread: JoinHandle<Recorded>,
 }
 
@@ -156,7 +159,7 @@ impl Recorder {
             promises: Mutex::new(Vec::new()),
             so_far: Mutex::new(report(checker.as_ref())),
         });
-        let (to_thread, from_clients) = channel();
+        let (to_thread, from_clients) = sync_channel(IN_TRANSIT);
         let mut merge = Merge {
             shared: Arc::clone(&shared),
             clock: options.clock.clone(),
@@ -251,7 +254,7 @@ pub struct Client {
     number: u16,
     clock: RunClock,
     promise: Arc<AtomicU64>,
-    to_thread: Sender<Message>,
+    to_thread: SyncSender<Message>,
     names: Names,
     /// How many of the seats, owners and payments the recorder knows.
     sent: (usize, usize, usize),
