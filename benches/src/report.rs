@@ -27,7 +27,8 @@ pub fn database(store: &SqliteStore) -> Database {
     let settings = store.settings();
     let database = Database::new("SQLite", settings.sqlite_version.clone())
         .source_id(settings.sqlite_source_id.clone())
-        .file_system(evidence::file_system(store.path()));
+        .file_system(evidence::file_system(store.path()))
+        .setting("compile_options", settings.compile_options.join(" "));
     settings
         .pragmas
         .iter()

@@ -40,9 +40,8 @@ mod sync {
 }
 /// What the shelf is made of; its tests compile it again with others.
 mod shelf_sync {
-    pub(super) use std::sync::atomic::{AtomicUsize, Ordering, fence};
-
-    pub(super) use crossbeam_queue::ArrayQueue as Queue;
+    pub(super) use std::sync::Mutex;
+    pub(super) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 }
 mod transaction;
 

@@ -183,7 +183,8 @@ fn database(builder: &mut Builder, config: &Config, opened: &Opened) {
     };
     let mut database = Database::new("SQLite", &settings.sqlite_version)
         .source_id(&settings.sqlite_source_id)
-        .file_system(opened.file_system.clone());
+        .file_system(opened.file_system.clone())
+        .setting("compile_options", settings.compile_options.join(" "));
     for (name, value) in &settings.pragmas {
         database = database.setting(name, value.as_str());
     }

@@ -68,6 +68,8 @@ pub struct Settings {
     pub sqlite_source_id: String,
     /// Names and values as SQLite gives them, sorted by name.
     pub pragmas: Vec<(String, String)>,
+    /// How SQLite was compiled, as it says itself (`PRAGMA compile_options`).
+    pub compile_options: Vec<String>,
 }
 
 /// Sets everything on a fresh connection and reads it back.
@@ -147,10 +149,15 @@ pub(super) fn of(connection: &Connection) -> Result<Settings, StoreError> {
             Ok((row.get(0)?, row.get(1)?))
         })
         .map_err(&failed)?;
+    let compile_options = connection
+        .prepare("PRAGMA compile_options")
+        .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
+        .map_err(&failed)?;
     Ok(Settings {
         sqlite_version,
         sqlite_source_id,
         pragmas,
+        compile_options,
     })
 }
 

@@ -1,32 +1,10 @@
 //! The shelf under a scheduler that tries the orders in which threads can run.
 //!
-//! This compiles `shelf.rs` a second time, on shuttle's atomics and with a queue behind shuttle's lock. A
-//! thread that waits in vain is a deadlock, which the scheduler reports with the schedule.
+//! This compiles `shelf.rs` a second time, on shuttle's atomics and locks. A thread that waits in vain is a deadlock, which the scheduler reports with the schedule.
 
 mod shelf_sync {
-    pub(super) use shuttle::sync::atomic::{AtomicUsize, Ordering, fence};
-
-    /// As the queue without locks, each operation one step.
-    pub(super) struct Queue<T>(shuttle::sync::Mutex<Vec<T>>, usize);
-
-    impl<T> Queue<T> {
-        pub(super) fn new(size: usize) -> Self {
-            Self(shuttle::sync::Mutex::new(Vec::new()), size)
-        }
-
-        pub(super) fn pop(&self) -> Option<T> {
-            self.0.lock().expect("no panic").pop()
-        }
-
-        pub(super) fn push(&self, thing: T) -> Result<(), T> {
-            let mut things = self.0.lock().expect("no panic");
-            if things.len() == self.1 {
-                return Err(thing);
-            }
-            things.push(thing);
-            Ok(())
-        }
-    }
+    pub(super) use shuttle::sync::Mutex;
+    pub(super) use shuttle::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 }
 
 #[expect(

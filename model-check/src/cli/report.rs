@@ -68,7 +68,8 @@ fn database() -> Result<Database, Failure> {
     let settings = store.settings();
     let mut database = Database::new("SQLite", settings.sqlite_version.as_str())
         .source_id(settings.sqlite_source_id.as_str())
-        .file_system(evidence::file_system(folder.path()));
+        .file_system(evidence::file_system(folder.path()))
+        .setting("compile_options", settings.compile_options.join(" "));
     for (name, value) in &settings.pragmas {
         database = database.setting(name.as_str(), value.as_str());
     }
