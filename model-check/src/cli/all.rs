@@ -1,8 +1,11 @@
 //! `model-check` alone: everything there is, at a moderate depth.
 
 use super::agree::Agree;
+use super::faults::Faults;
 use super::histories::Histories;
+use super::kill::Kill;
 use super::mutants::Mutants;
+use super::power::Power;
 use super::report::{Report, say};
 use super::sequences::Sequences;
 use super::{Exit, Failure};
@@ -39,6 +42,29 @@ pub(super) fn run(report: &mut Report) -> Result<Exit, Failure> {
         seed: 1,
     };
     worst = worst.max(agree.run(report)?);
+    say("\npower loss\n");
+    let power = Power {
+        seed: 1,
+        ops: 300,
+        images: 10_000,
+        deep_every: 16,
+        store: "real".to_owned(),
+    };
+    worst = worst.max(power.run(report)?);
+    say("\nfailing disks\n");
+    let faults = Faults {
+        seed: 1,
+        ops: 40,
+        every: 8,
+        store: "real".to_owned(),
+    };
+    worst = worst.max(faults.run(report)?);
+    say("\nkilled processes\n");
+    let kill = Kill {
+        rounds: 20,
+        seed: 1,
+    };
+    worst = worst.max(kill.run(report)?);
     say(match worst {
         Exit::Holds => "\nall holds",
         _ => "\nNOT all holds",

@@ -8,7 +8,7 @@ use evidence::Check;
 use model_check::crash::faults::{Config, Report as Found, run};
 
 use super::power::{exit, known, stop_on_interrupt, subject};
-use super::report::{Report, bar, count, say, seconds};
+use super::report::{Report, bar, count, say, say_wrapped, seconds};
 use super::{Exit, Failure};
 
 /// Makes the n-th write, sync, open, cut, delete or lock fail, for every n, once and from then on.
@@ -91,10 +91,10 @@ fn show(found: &Found, config: &Config, store: &str) {
         count(found.crashes)
     ));
     for violation in &found.violations {
+        say(&format!("\nVIOLATED by {}", violation.fault));
+        say_wrapped("  ", &violation.what);
         say(&format!(
-            "\nVIOLATED by {}\n  {}\n  again  model-check replay {}",
-            violation.fault,
-            violation.what,
+            "  again  model-check replay {}",
             violation.fault.case(store, config.seed, config.ops)
         ));
     }

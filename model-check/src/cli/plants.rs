@@ -8,7 +8,7 @@ use model_check::crash::plants::{self, CaughtBy, Subject};
 use model_check::crash::{faults, power};
 
 use super::power::stop_on_interrupt;
-use super::report::{Report, count, say, seconds};
+use super::report::{Report, count, say, say_wrapped, seconds};
 use super::{Exit, Failure};
 
 /// How a plant was caught.
@@ -48,7 +48,7 @@ pub(super) fn run(
             say(&format!("{:11} {}", plant.id, plant.fault));
             say(&format!("            caught by {by} after {tried}, {took}"));
             say(&format!("            model-check replay {}", caught.case));
-            say(&format!("            {}", caught.what));
+            say_wrapped("            ", &caught.what);
             check_notes.push(format!("{} ({}): {}", plant.id, plant.fault, caught.case));
         } else {
             survived += 1;

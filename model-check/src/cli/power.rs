@@ -9,7 +9,7 @@ use evidence::{Check, Figure};
 use model_check::crash::plants::{self, Subject};
 use model_check::crash::power::{Config, Report as Found, run};
 
-use super::report::{Report, bar, count, rate, say, seconds};
+use super::report::{Report, bar, count, rate, say, say_wrapped, seconds};
 use super::{Exit, Failure};
 
 /// Loses power at every point of recorded workloads, and looks at what the disk may then hold.
@@ -157,10 +157,9 @@ fn show(found: &Found) {
         say(&format!("  {kind:12} {:>9}", count(*drawn)));
     }
     for violation in &found.violations {
-        say(&format!(
-            "\nVIOLATED  {}\n  again  model-check replay {}",
-            violation.what, violation.case
-        ));
+        say("");
+        say_wrapped("VIOLATED  ", &violation.what);
+        say(&format!("  again   model-check replay {}", violation.case));
     }
 }
 

@@ -8,7 +8,7 @@ use model_check::crash::workload::NotRecorded;
 use model_check::crash::{faults, power};
 
 use super::power::subject;
-use super::report::{Report, say};
+use super::report::{Report, say, say_wrapped};
 use super::{Exit, Failure};
 
 /// Makes one case of `power` or `faults` again, as a violation showed it.
@@ -60,7 +60,8 @@ impl Replay {
             return Ok(Exit::Holds);
         }
         for problem in &what {
-            say(&format!("\nVIOLATED  {problem}"));
+            say("");
+            say_wrapped("VIOLATED  ", problem);
         }
         report.check(check.violations(1).note(&what[0]));
         Ok(Exit::Violated)

@@ -81,6 +81,15 @@ pub(super) fn say(line: &str) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
+/// Prints a paragraph in 80 columns: the first line begins with `first`, the others are indented as far.
+pub(super) fn say_wrapped(first: &str, text: &str) {
+    let rest = " ".repeat(first.chars().count());
+    let options = textwrap::Options::new(80)
+        .initial_indent(first)
+        .subsequent_indent(&rest);
+    say(&textwrap::fill(text, options));
+}
+
 /// A bar on a terminal, nothing in a pipe.
 pub(super) fn bar(what: &'static str, length: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg:16} {bar:30} {pos:>7}/{len:7} {eta:>4}")

@@ -101,7 +101,7 @@ impl<'r> Promises<'r> {
         if let Some(state) = states.rposition(|state| *state == digest) {
             let (lost, _) = &self.recording.steps[state];
             return format!(
-                "step {state} was acknowledged and is lost ({acknowledged} steps were): {lost:?}"
+                "step {state} was acknowledged and is lost ({acknowledged} steps were): {lost}"
             );
         }
         let expected = Rows::of(self.recording.states[acknowledged].as_ref());

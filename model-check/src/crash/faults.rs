@@ -317,7 +317,7 @@ fn walk(
 
 impl Walk<'_> {
     fn wrong(&mut self, step: &Step, what: &str) {
-        self.run.wrong.push(format!("{step:?}: {what}"));
+        self.run.wrong.push(format!("{step}: {what}"));
     }
 
     fn said(&mut self, answer: &'static str) {

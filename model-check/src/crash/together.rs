@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use soldonce::{Command, Outcome, Receipt, StoreError, Timestamp};
 
-use super::workload::{NotRecorded, Place, UnderTest, told};
+use super::workload::{NotRecorded, Place, Step, UnderTest, told};
 use crate::reference::State;
 
 /// What one of the calls came to.
@@ -77,7 +77,8 @@ pub fn compare(
             let decided = same.apply(command, now);
             if same != before {
                 wrong.push(format!(
-                    "{command:?}: changes something, and did not wait for a commit"
+                    "{}: changes something, and did not wait for a commit",
+                    Step::Run(command.clone())
                 ));
             }
             decided
@@ -88,7 +89,8 @@ pub fn compare(
         let got = told(called.answer);
         if got != expected {
             wrong.push(format!(
-                "{command:?} among others: answered {got:?}, the reference says {expected:?}"
+                "{} among others: answered {got:?}, the reference says {expected:?}",
+                Step::Run(command.clone())
             ));
         }
     }

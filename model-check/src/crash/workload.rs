@@ -1,5 +1,6 @@
 //! A workload: calls drawn from a seed, made on a store, and noted with what they must lead to.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use super::log::{Log, Mark};
 use super::together;
 use super::vfs::{StillOpen, Vfs, seed_random_numbers};
 use crate::reference::{Rejected, State};
+use crate::sequence::notation;
 
 /// The name of the database in its folder.
 pub const DATABASE: &str = "seats.sqlite";
@@ -62,6 +64,24 @@ pub enum Step {
     Together(Vec<Command>),
     /// Another connection copies the log into the database, in one of SQLite's ways.
     Checkpoint(&'static str),
+}
+
+/// In the notation of sequences; a hold id is the version that it was given.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown =
+            |command: &Command| notation::command(command, |claim| claim.hold_id.to_string());
+        match self {
+            Self::Open => f.write_str("open"),
+            Self::Add(seats) => write!(f, "add {} seats", seats.len()),
+            Self::Run(command) => f.write_str(&shown(command)),
+            Self::Together(commands) => {
+                let all: Vec<String> = commands.iter().map(shown).collect();
+                write!(f, "together {}", all.join(" "))
+            }
+            Self::Checkpoint(way) => write!(f, "checkpoint {way}"),
+        }
+    }
 }
 
 /// A workload as it ran: the log of the files, and after each step what must be stored.
@@ -400,7 +420,7 @@ impl<'o> Runner<'o> {
         place.vfs.mark(Mark::End(number));
         if got != expected {
             self.recording.wrong.push(format!(
-                "step {number}, {step:?}: answered {got}, the reference says {expected}"
+                "step {number}, {step}: answered {got}, the reference says {expected}"
             ));
         }
         self.recording.steps.push((step, now));
