@@ -1,8 +1,9 @@
 //! One client: it plays one buyer after another, and does what each of them intends.
 //!
-//! What a buyer does with an answer stands in `client/buyer.rs`. A client makes one call at a time. When something is due (a payment, a release, a call that has
-//! to be repeated), it does that; else the next buyer of its sequence asks for a seat. A call that
-//! ended in an error is repeated with the same ids after a pause, as the store asks for.
+//! A client makes one call at a time, or one and its repetition at once (`client/twice.rs`). When something
+//! is due (a payment, a release, a call that has to be repeated), it does that; else the next buyer of its
+//! sequence asks for a seat. What a buyer does with an answer stands in `client/buyer.rs`. A call that ended
+//! in an error is repeated with the same ids after a pause, as the store asks for.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,12 +18,13 @@ use crate::hot::HotSeats;
 use crate::meter::{Buffer, Sample};
 use crate::names::{Answered, BuyerKey, Names, PaymentKey};
 use crate::pace::{Pace, Slot};
-use crate::record::Record;
+use crate::record::{Record, Recording};
 use crate::run::in_words;
 use crate::touched::Touched;
 use crate::workload::{Intents, Target};
 
 mod buyer;
+mod twice;
 
 /// The pause before a call is repeated: it doubles from the first to the last of these, in nanoseconds.
 const PAUSE_NS: [u64; 2] = [1_000_000, 64_000_000];
@@ -71,6 +73,10 @@ pub struct Own<'run> {
     pub buffer: Buffer<'run>,
     /// Where its part of the history goes.
     pub record: Record,
+    /// Where its second caller's part goes, once there is one.
+    pub twin: Option<Record>,
+    /// Where the history goes.
+    pub recording: Recording<'run>,
 }
 
 /// One client of a run.
@@ -102,7 +108,9 @@ impl<'run> Client<'run> {
             self.own.record.hand_over();
         }) {
             let (call, tries) = self.next_call();
-            self.make(call, tries, slot);
+            if tries > 0 || !self.made_at_once(&call, slot, &mut pace) {
+                self.make(call, tries, slot);
+            }
         }
         self.settle();
         self.own.record.hand_over();

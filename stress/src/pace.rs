@@ -176,6 +176,14 @@ impl Pace {
         })
     }
 
+    /// Room for a second call in the slot that was given last. In an open loop there is none: each call
+    /// has a time at which it is due.
+    pub fn one_more(&mut self, slot: Slot) -> bool {
+        let more = self.schedule.rate.is_none() && self.measured < self.quota();
+        self.measured += u64::from(more && slot.measured);
+        more
+    }
+
     /// How many measured calls are this client's share.
     fn quota(&self) -> u64 {
         let clients = u64::from(self.schedule.clients);

@@ -49,6 +49,16 @@ impl Recording<'_> {
     }
 }
 
+impl Recording<'_> {
+    /// For a second caller beside a client. A journal is of one caller: there is none.
+    pub fn twin(self) -> Option<Record> {
+        match self {
+            Self::Checked(recorder) => Some(Record::Checked(Box::new(recorder.client()))),
+            Self::Journals(_) => None,
+        }
+    }
+}
+
 /// The file of a client.
 pub fn journal(folder: &Path, client: u32) -> PathBuf {
     folder.join(format!("client-{client}.jsonl"))

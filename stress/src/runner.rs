@@ -193,6 +193,8 @@ fn play(
                         intents: Intents::new(&config.workload, config.seed, number),
                         buffer: Buffer::new(meter, at, &schedule),
                         record,
+                        twin: None,
+                        recording,
                     };
                     Client::new(shared, own).run(Pace::new(schedule, place))
                 })

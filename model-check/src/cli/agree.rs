@@ -44,12 +44,12 @@ impl Agree {
         report.check(
             Check::passed(
                 "check-agrees-with-search",
-                "the near-linear check and the exhaustive search decide random histories alike",
-                self.cases,
+                "the near-linear check and the exhaustive search agree on each random history that both \
+                 decide",
+                self.cases - undecided,
             )
             .violations(disagreements)
-            .note(format!("the search gave up on {undecided}"))
-            .undecided(undecided),
+            .note(format!("the search gave up on {undecided} more")),
         );
         for found in agreement.disagreements.iter().take(3) {
             say(&format!(
@@ -101,8 +101,11 @@ fn show(agreement: &Agreement) {
             count(tally.disagree),
         ]);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+    for (column, place) in table.column_iter_mut().zip(0..) {
+        column.set_padding((0, 1));
+        if place > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
-    say(&table.to_string());
+    say(&table.trim_fmt());
 }

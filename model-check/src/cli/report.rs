@@ -86,7 +86,8 @@ pub(super) fn say_wrapped(first: &str, text: &str) {
     let rest = " ".repeat(first.chars().count());
     let options = textwrap::Options::new(80)
         .initial_indent(first)
-        .subsequent_indent(&rest);
+        .subsequent_indent(&rest)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     say(&textwrap::fill(text, options));
 }
 
