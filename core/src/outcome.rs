@@ -45,7 +45,9 @@ pub enum Recovery {
     RetryAt(Timestamp),
     /// It will never be. Take another seat.
     GiveUp,
-    /// Give the money back; [`refunds_due`](crate::SeatStore::refunds_due) lists it until the end.
+    /// Give the money back, once: every delivery of the payment is answered so, and
+    /// [`refunds_due`](crate::SeatStore::refunds_due) lists it until the end. Pay back from one of these two
+    /// places only, keyed by the payment id.
     Refund,
     /// Nobody knows yet what to do: a person or a reconciliation job has to look at it. Nothing was
     /// recorded by this call.

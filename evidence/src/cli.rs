@@ -207,6 +207,12 @@ fn write_report(
         .into_iter()
         .map(|(path, statement)| (list::name(&path), statement))
         .collect();
+    let same = |input: &PathBuf| input.canonicalize().ok() == output.canonicalize().ok();
+    if output.exists() && files.iter().any(same) {
+        let problem = "it is one of the files that the report is about; name another";
+        writeln!(err, "{}: not written: {problem}", output.display())?;
+        return Ok(WRONG_USAGE);
+    }
     if let Err(error) = fs::write(output, report(&named)) {
         writeln!(err, "{}: could not be written: {error}", output.display())?;
         return Ok(COULD_NOT_READ);

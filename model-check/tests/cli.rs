@@ -125,7 +125,7 @@ fn a_race_is_shown_with_the_calls_that_contradict_each_other() {
     check(
         &["mutants", "M03", "L01"],
         0,
-        &["M03*", "1. client", "made v2", "BEGIN DEFERRED"],
+        &["M03*", "1. client", "one-maker", "BEGIN DEFERRED"],
     );
 }
 

@@ -22,8 +22,9 @@ use crate::workload::Shape;
     version,
     max_term_width = 100,
     after_help = "Exit codes: 0 all holds; 1 it could not run; 2 wrong usage; 3 an invariant or the \
-                  history is violated; 4 a threshold is missed; 130 interrupted (what was measured \
-                  until then is still checked and written)."
+                  history is violated; 4 a threshold is missed; 5 inconclusive; 130 interrupted (what \
+                  was measured until then is still checked and written; a second Ctrl-C ends it at \
+                  once)."
 )]
 pub struct Args {
     /// The shape of the load

@@ -247,6 +247,13 @@ fn store(args: &Args) -> Result<Under, String> {
     match (name, choice.path) {
         ("sqlite", _) => Ok(Under::Real(commit)),
         (_, Some(_)) => Err("--store: give the path as --database PATH".to_owned()),
+        (_, None)
+            if !choice.subject.is_kept() && (args.processes > 1 || args.database.is_some()) =>
+        {
+            Err(format!(
+                "--store {name}: it keeps nothing on disk, so it goes with neither --database nor --processes"
+            ))
+        }
         (_, None) => Ok(Under::Other(OtherStore(choice.subject))),
     }
 }

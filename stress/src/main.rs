@@ -39,6 +39,9 @@ fn main() -> ExitCode {
         Ok(finished) => {
             // A reader that has gone away does not change what was found.
             let _ = std::io::stdout().write_all(finished.text.as_bytes());
+            for unwritten in &finished.unwritten {
+                eprintln!("stress: {unwritten}");
+            }
             ExitCode::from(finished.exit_code())
         }
         Err(error) => failed(&error),

@@ -303,6 +303,7 @@ impl Report<'_> {
                 "acknowledged" => "payments recorded as told (I3)",
                 "answers" => "no call found corrupt data",
                 "history" => "strictly serializable, every answer",
+                "file" => "the file is still the one opened",
                 "stored" => "what is stored can be read",
                 "unsettled" => "payments without an answer",
                 "processes" => "each process, and all its calls",

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use evidence::{Builder, Kind, Verdict};
-use model_check::history::{History, Recorder};
+use model_check::history::{History, Origin, Recorder};
 use soldonce::{SeatId, StoreError};
 
 use crate::args::Format;
@@ -21,7 +21,7 @@ use crate::runner::{Context, Load};
 use crate::statement::Parts;
 use crate::store::Opened;
 use crate::touched::Touched;
-use crate::{history, memory, processes, proof, ramp, statement, store};
+use crate::{history, memory, outputs, processes, proof, ramp, statement, store};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,20 @@ pub enum RunError {
     /// A seat that was added is not there, or is not new.
     #[error("seat {0} was added, but it is not there as a new seat")]
     NotAdded(SeatId),
+    /// Another run has the file.
+    #[error("{} is in use by another stress run; wait for its end, or give another path", .0.display())]
+    InUse(PathBuf),
+    /// The history would be written over something.
+    #[error("--history: {} is there already; name a file that is not", .0.display())]
+    HistoryExists(PathBuf),
+    /// There is no place for the evidence.
+    #[error("no evidence can be written in {}; give another --evidence FOLDER, or --no-evidence", .folder.display())]
+    NoEvidence {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// There is no place for a temporary database.
     #[error("no temporary folder could be made; give --database PATH")]
     Temporary(#[source] io::Error),
@@ -95,9 +109,6 @@ pub enum RunError {
     /// A histogram could not be kept: a fault of this program.
     #[error("a histogram could not be kept")]
     Histogram(#[from] evidence::HistogramError),
-    /// The evidence could not be written.
-    #[error("the evidence could not be written")]
-    Write(#[from] evidence::WriteError),
 }
 
 /// An error with its causes, in one line.
@@ -119,15 +130,18 @@ pub struct Finished {
     pub text: String,
     /// What it comes to.
     pub verdict: Verdict,
+    /// What could not be written, and why.
+    pub unwritten: Vec<String>,
 }
 
 impl Finished {
-    /// The exit code of the program.
+    /// The exit code of the program. A violation outweighs a file that could not be written.
     pub const fn exit_code(&self) -> u8 {
         match self.verdict {
-            Verdict::Holds => 0,
-            Verdict::Inconclusive => 1,
             Verdict::Violated => 3,
+            _ if !self.unwritten.is_empty() => 1,
+            Verdict::Holds => 0,
+            Verdict::Inconclusive => 5,
             Verdict::ThresholdMissed => 4,
             Verdict::Interrupted => 130,
         }
@@ -140,24 +154,14 @@ impl Finished {
 /// [`RunError`] when there is no result to tell.
 pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     let builder = Builder::new(Kind::Stress);
-    let evidence_folder = match &config.evidence {
-        EvidenceTo::Nowhere => None,
-        EvidenceTo::Folder(folder) => Some(folder.clone()),
-        EvidenceTo::Workspace => Some(evidence::runs_folder(Path::new("."))),
-    };
+    let evidence_folder = evidence_folder(&config.evidence);
+    outputs::prepare(evidence_folder.as_deref(), config.history.as_deref())?;
     let progress = match config.format {
         Format::Text => Progress::on_terminal(),
         Format::Json => Progress::silent(),
     };
     progress.say("opening the database and adding the seats");
-    let shared = match config.processes {
-        1 => None,
-        _ => Some(model_check::history::RunClock::origin_now().ok_or(RunError::NoSharedClock)?),
-    };
-    let clock = match shared {
-        None => RunClock::start(),
-        Some(origin) => RunClock::since(origin).ok_or(RunError::NoSharedClock)?,
-    };
+    let (clock, shared) = clock(config.processes)?;
     let opened = store::open(config, &clock)?;
     let recorder = history::start(&opened, &clock, config.history.is_some());
     let touched = Touched::new(config.workload.seats);
@@ -183,17 +187,15 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         }
     };
     let proof_began = Instant::now();
-    let counts = &load.figures.measured;
-    if counts.all_attempts() > 0
-        && counts.all_attempts() == counts.errors()
-        && let Some((_, words)) = load.errors.first()
-    {
-        return Err(RunError::NoAnswer(words.clone()));
-    }
+    any_answer(&load)?;
     progress.say("reading everything back, and checking");
-    let (proof, kept) = prove(&opened, &load, recorded, &clock)?;
-    if let Some(path) = &config.history {
-        history::write(&kept, path)?;
+    let (mut proof, kept) = prove(&opened, &load, recorded, &clock)?;
+    proof.checks.extend(opened.file.check());
+    let mut unwritten = Vec::new();
+    if let Some(path) = &config.history
+        && let Err(error) = history::write(&kept, path)
+    {
+        unwritten.push(in_words(&error));
     }
     progress.clear();
     let proof_took = proof_began.elapsed();
@@ -212,10 +214,15 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     };
     let statement = statement::build(builder, &parts)?;
     let verdict = statement.predicate.verdict;
-    let evidence = match evidence_folder {
-        Some(folder) => Some(statement.write(&folder)?),
-        None => None,
-    };
+    let evidence = evidence_folder.and_then(|folder| {
+        statement
+            .write(&folder)
+            .map_err(|error| {
+                let why = in_words(&error);
+                unwritten.push(format!("the evidence could not be written: {why}"));
+            })
+            .ok()
+    });
     let evidence = evidence.as_deref().map(from_here);
     let report = Report {
         config,
@@ -233,7 +240,42 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         Format::Text => report.text(),
         Format::Json => format!("{:#}\n", report.json()),
     };
-    Ok(Finished { text, verdict })
+    Ok(Finished {
+        text,
+        verdict,
+        unwritten,
+    })
+}
+
+fn evidence_folder(to: &EvidenceTo) -> Option<PathBuf> {
+    match to {
+        EvidenceTo::Nowhere => None,
+        EvidenceTo::Folder(folder) => Some(folder.clone()),
+        EvidenceTo::Workspace => Some(evidence::runs_folder(Path::new("."))),
+    }
+}
+
+/// The clock of a run, and where it began when several processes read it.
+fn clock(processes: u32) -> Result<(RunClock, Option<Origin>), RunError> {
+    if processes == 1 {
+        return Ok((RunClock::start(), None));
+    }
+    let origin = model_check::history::RunClock::origin_now().ok_or(RunError::NoSharedClock)?;
+    let clock = RunClock::since(origin).ok_or(RunError::NoSharedClock)?;
+    Ok((clock, Some(origin)))
+}
+
+/// A run in which every call failed has nothing to tell but why.
+fn any_answer(load: &Load) -> Result<(), RunError> {
+    let counts = &load.figures.measured;
+    match load.errors.first() {
+        Some((_, words))
+            if counts.all_attempts() > 0 && counts.all_attempts() == counts.errors() =>
+        {
+            Err(RunError::NoAnswer(words.clone()))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The calls of the load.

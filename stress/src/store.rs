@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use crate::RunError;
 use crate::clock::RunClock;
 use crate::config::{Config, Place, Under};
+use crate::file::DatabaseFile;
 use crate::names::Names;
 
 /// How often a store that is not the real one is opened anew when that fails.
@@ -34,6 +35,8 @@ pub struct Opened {
     pub seats_added_at: Option<Timestamp>,
     /// Everything that was stored before the load.
     pub before: Snapshot,
+    /// The file, locked against other runs.
+    pub file: DatabaseFile,
     /// The folder of a temporary database; it goes when this goes.
     _folder: Option<TempDir>,
 }
@@ -45,6 +48,7 @@ pub struct Opened {
 pub fn open(config: &Config, clock: &RunClock) -> Result<Opened, RunError> {
     let (folder, path, reuse) = place(&config.place)?;
     let (store, sqlite) = open_file(config, &path, clock)?;
+    let file = DatabaseFile::lock(&path)?;
     let earlier = store.snapshot()?;
     if !reuse && !earlier.seats.is_empty() {
         return Err(RunError::HoldsSeats {
@@ -69,6 +73,7 @@ pub fn open(config: &Config, clock: &RunClock) -> Result<Opened, RunError> {
         store,
         path,
         sqlite,
+        file,
         _folder: folder,
     })
 }
@@ -88,6 +93,7 @@ pub fn join(config: &Config, path: &Path, clock: &RunClock, tag: &str) -> Result
         store,
         path: path.to_path_buf(),
         sqlite,
+        file: DatabaseFile::of_somebody_else(),
         _folder: None,
     })
 }

@@ -216,3 +216,55 @@ fn an_interrupted_run_is_still_checked_and_written_and_exits_with_130() {
     assert!(statement.predicate.run.interrupted);
     assert_eq!(statement.predicate.verdict, evidence::Verdict::Interrupted);
 }
+
+#[test]
+fn what_could_not_be_kept_is_found_before_the_load_and_nothing_is_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let taken = folder.path().join("taken.jsonl");
+    std::fs::write(&taken, "mine").expect("written");
+    let options = format!("--ops 10 --history {}", taken.display());
+    let (code, _, err) = ended(stress(folder.path(), &options));
+    assert_eq!(code, Some(1), "{err}");
+    assert!(
+        err.contains("is there already; name a file that is not"),
+        "{err}"
+    );
+    assert_eq!(std::fs::read_to_string(&taken).expect("there"), "mine");
+    let (code, _, err) = ended(stress(&taken, "--ops 10"));
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("no evidence can be written in"), "{err}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_is_used_by_one_run_at_a_time_and_must_be_there_at_the_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("seats.sqlite");
+    let options = format!("--database {}", database.display());
+    let mut first = stress(folder.path(), &format!("{options} --duration 3s"));
+    let first = first
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let opened = std::time::Instant::now();
+    while !database.with_extension("sqlite-wal").exists() {
+        assert!(opened.elapsed().as_secs() < 60, "the run does not begin");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let (code, _, err) = ended(stress(
+        folder.path(),
+        &format!("{options} --reuse --ops 10"),
+    ));
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("is in use by another stress run"), "{err}");
+    std::fs::remove_file(&database).expect("it is there");
+    let first = first.wait_with_output().expect("it ends");
+    let out = String::from_utf8_lossy(&first.stdout);
+    assert_eq!(first.status.code(), Some(3), "{out}");
+    assert!(
+        out.contains("was removed or replaced during the run"),
+        "{out}"
+    );
+}

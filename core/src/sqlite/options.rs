@@ -203,6 +203,8 @@ fn check_path(path: &Path) -> Result<(), StoreError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => refuse(format!("{shown} is a folder")),
         Ok(found) if !found.is_file() => refuse(format!("{shown} is not a regular file")),
+        // SQLite takes a file of one byte for an empty one, and would write over it.
+        Ok(found) if found.len() == 1 => refuse(format!("{shown} is not an SQLite database")),
         Ok(found) if found.permissions().readonly() => refuse(format!("{shown} is read-only")),
         Ok(_) => Ok(()),
         Err(_) => match path.parent() {

@@ -107,10 +107,11 @@ impl Manager {
         role: Role,
         open: Open,
     ) -> Self {
+        let path = as_a_file(path);
         Self {
-            inner: SqliteConnectionManager::file(path).with_flags(flags()),
+            inner: SqliteConnectionManager::file(&path).with_flags(flags()),
             planted,
-            path: path.to_owned(),
+            path,
             busy_timeout,
             role,
             open,
@@ -118,7 +119,17 @@ impl Manager {
     }
 }
 
-/// Without SQLITE_OPEN_URI: a file called `file:x?mode=memory` is a file of that name.
+/// A file called `file:x?mode=memory` is a file of that name. The bundled SQLite is compiled to take it
+/// for a URI whatever the flags say, so it must not begin like one.
+fn as_a_file(path: &Path) -> PathBuf {
+    if path.as_os_str().as_encoded_bytes().starts_with(b"file:") {
+        Path::new(".").join(path)
+    } else {
+        path.to_owned()
+    }
+}
+
+/// Without `SQLITE_OPEN_URI`.
 fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -266,6 +277,15 @@ mod tests {
             .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
             .expect("read");
         assert_eq!(seats, ["acknowledged"]);
+    }
+
+    #[test]
+    fn a_path_that_looks_like_a_uri_is_a_path() {
+        let strange = Path::new("file:seats?mode=memory");
+        assert_eq!(as_a_file(strange), Path::new("./file:seats?mode=memory"));
+        for plain in ["seats.sqlite", "/tmp/file:x", "./file:x"] {
+            assert_eq!(as_a_file(Path::new(plain)), Path::new(plain));
+        }
     }
 
     #[test]

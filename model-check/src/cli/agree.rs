@@ -17,7 +17,7 @@ use super::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(super) struct Agree {
     /// How many histories, the kinds in turn.
-    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) cases: u64,
 
     /// Together with its number, all that a history depends on.

@@ -12,7 +12,7 @@ use model_check::history::{self, History};
 use model_check::serializable::{self, Verdict, Violation};
 use model_check::witness;
 
-use super::report::{Report, count, rate, say, seconds};
+use super::report::{Report, count, rate, say, say_wrapped, seconds};
 use super::{Exit, Failure};
 
 /// Checks a recorded history: is it strictly serializable?
@@ -38,6 +38,10 @@ impl CheckFile {
         let started = Instant::now();
         let history = read(&self.file)?;
         let read = started.elapsed();
+        if history.operations.is_empty() {
+            let file = self.file.display();
+            return Err(Failure::CouldNotRun(format!("{file}: no call is in it")));
+        }
         let started = Instant::now();
         let found = serializable::check(&history);
         let checked = started.elapsed();
@@ -50,7 +54,8 @@ impl CheckFile {
             seconds(read)
         ));
         say(&format!(
-            "checked   in {}, {} a second; {} not applied; {} of unknown result, {} of them took effect",
+            "checked   in {}, {} a second; {} not applied;\n          \
+             {} of unknown result, {} of them took effect",
             milliseconds(checked),
             rate(per_second(found.counts.operations, checked)),
             count(found.counts.not_applied),
@@ -62,7 +67,7 @@ impl CheckFile {
             Check::passed(
                 "history-strictly-serializable",
                 "the calls of a recorded history have a right order",
-                found.counts.operations.max(1),
+                found.counts.operations,
             )
             .violations(found.counts.violations)
             .undecided(open),
@@ -83,7 +88,7 @@ pub(super) fn conclude(
             Ok(Exit::Holds)
         }
         Verdict::Inconclusive(why) => {
-            say(&format!("open      {why}"));
+            say_wrapped("open      ", why);
             Ok(Exit::Inconclusive)
         }
         Verdict::Violated(violations) => {
@@ -124,12 +129,8 @@ fn draw(
 }
 
 fn clients(history: &History) -> u64 {
-    let highest = history
-        .operations
-        .iter()
-        .map(|call| call.when().client)
-        .max();
-    highest.map_or(0, |client| u64::from(client) + 1)
+    let clients = history.operations.iter().map(|call| call.when().client);
+    clients.collect::<std::collections::HashSet<_>>().len() as u64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate is rounded anyway")]

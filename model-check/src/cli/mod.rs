@@ -132,6 +132,14 @@ impl Cli {
     /// Runs what was asked for, and writes the evidence of it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let mut report = Report::new();
+        let keeps = !self.no_evidence
+            && !matches!(
+                self.command,
+                Some(Check::BuyersShare(_) | Check::KillChild(_) | Check::Schema)
+            );
+        if keeps {
+            report::has_a_place(self.evidence.as_deref())?;
+        }
         let exit = match self.command {
             None => all::run(&mut report),
             Some(Check::Sequences(sequences)) => sequences.run(&mut report),
@@ -150,8 +158,12 @@ impl Cli {
                 return Ok(Exit::Holds);
             }
         }?;
-        if !self.no_evidence {
-            report.write(self.evidence)?;
+        if keeps && let Err(failure) = report.write(self.evidence) {
+            // A violation outweighs a file that could not be written.
+            if exit != Exit::Violated {
+                return Err(failure);
+            }
+            eprintln!("model-check: {failure}");
         }
         Ok(exit)
     }

@@ -25,7 +25,7 @@ pub(super) struct Mutants {
     pub(super) ids: Vec<String>,
 
     /// The most sequences for each.
-    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) cases: u64,
 
     /// Together with its number, all that a sequence depends on.

@@ -34,7 +34,7 @@ impl Report {
 
     /// Writes the evidence file, and says where it is.
     pub(super) fn write(mut self, folder: Option<PathBuf>) -> Result<(), Failure> {
-        let folder = folder.unwrap_or_else(|| evidence::runs_folder(Path::new("evidence-runs")));
+        let folder = folder.unwrap_or_else(usual_folder);
         let failed = |what: &dyn std::fmt::Display| {
             Failure::CouldNotRun(format!("the evidence could not be written: {what}"))
         };
@@ -44,6 +44,24 @@ impl Report {
         say(&format!("\nevidence  {}", shown(&path)));
         Ok(())
     }
+}
+
+fn usual_folder() -> PathBuf {
+    evidence::runs_folder(Path::new("evidence-runs"))
+}
+
+/// Can evidence be written in this folder? Asked before the work, whose result would be lost.
+pub(super) fn has_a_place(folder: Option<&Path>) -> Result<(), Failure> {
+    let folder = folder.map_or_else(usual_folder, Path::to_path_buf);
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| tempfile::tempfile_in(&folder).map(drop))
+        .map_err(|error| {
+            Failure::CouldNotRun(format!(
+                "no evidence can be written in {}: {error}; give another --evidence FOLDER, or \
+                 --no-evidence",
+                folder.display()
+            ))
+        })
 }
 
 /// A path as seen from the current folder, where it lies below it.

@@ -25,7 +25,7 @@ use super::{Exit, Failure};
 #[command(after_help = NOTATION)]
 pub(super) struct Sequences {
     /// How many random sequences.
-    #[arg(long, default_value_t = 2_000, value_name = "N")]
+    #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) cases: u64,
 
     /// Together with its number, all that a sequence depends on.
@@ -218,12 +218,14 @@ fn small_space(choice: &Choice, named: Named<'_>, report: &mut Report) -> Result
 fn show_walk(found: &Found, named: Named<'_>, report: &mut Report) {
     let walk = &found.walk;
     say(&format!(
-        "random       {} sequences, {} calls, {} commands with all repeats, {}\n             \
-         {} reopenings, {} calls through a second store, {} injected faults\n",
+        "random       {} sequences in {}\n             \
+         {} calls, {} with all repeats\n             \
+         {} reopenings, {} calls through a second store\n             \
+         {} injected faults\n",
         count(found.cases),
+        seconds(found.took),
         count(walk.calls),
         count(walk.commands),
-        seconds(found.took),
         count(walk.reopenings),
         count(walk.through_second),
         count(walk.faults)
