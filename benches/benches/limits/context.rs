@@ -55,7 +55,8 @@ const TEST: Scale = Scale {
     round: Duration::from_millis(300),
     loops: 1,
     one_loop: Duration::from_millis(20),
-    seats: 500,
+    // A caller that starves must not see the ring come round meanwhile.
+    seats: 50_000,
     singles: 2,
     sizes: [1, 10, 100],
 };
