@@ -1,7 +1,7 @@
 //! Reading connections, lent without a lock as long as one is free.
 //!
-//! The pool's own way of lending takes a lock and reads the time twice, which is a tenth of what a
-//! refusal costs. So connections that come back are kept aside, in a queue without locks, and the pool
+//! The pool's own way of lending takes a lock and reads the time more than once, which a refusal would feel.
+//! So connections that come back are kept aside, on a shelf without locks, and the pool
 //! is asked only when there is none: then it opens one, or waits for one.
 
 use std::ops::Deref;
