@@ -1,6 +1,7 @@
 //! The database file under load: nobody else may run on it, and at the end it must still be there.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use crate::RunError;
@@ -19,7 +20,14 @@ impl DatabaseFile {
         Self { kept: None }
     }
 
-    /// Locks the file of a store that is open; a store may have none.
+    /// Nothing is watched: the store keeps nothing on disk.
+    pub const fn of_nobody() -> Self {
+        Self { kept: None }
+    }
+
+    /// Locks the file of a store that is not open yet. One that is not there is made, empty, which is a
+    /// new database. Before the store opens it: on refusal this process closes the file again, and that
+    /// must not take away locks of its own on it, nor may the store of another run be touched.
     ///
     /// # Errors
     /// [`RunError::InUse`] when another run has locked it.
@@ -27,7 +35,16 @@ impl DatabaseFile {
         if !cfg!(unix) {
             return Ok(Self { kept: None });
         }
-        let Ok(file) = File::open(path) else {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => File::options()
+                .read(true)
+                .append(true)
+                .create(true)
+                .open(path),
+            found => found,
+        };
+        // What can not be opened can not be locked either; the store says why.
+        let Ok(file) = file else {
             return Ok(Self { kept: None });
         };
         match file.try_lock() {
@@ -71,4 +88,24 @@ fn same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn same(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_is_locked_once_and_one_that_is_not_there_is_made_empty() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("seats.sqlite");
+        let first = DatabaseFile::lock(&path).expect("nobody has it");
+        assert_eq!(path.metadata().expect("it was made").len(), 0);
+        assert!(matches!(DatabaseFile::lock(&path), Err(RunError::InUse(_))));
+        drop(first);
+        DatabaseFile::lock(&path).expect("nobody has it any more");
+        let nowhere = folder.path().join("none/seats.sqlite");
+        let file = DatabaseFile::lock(&nowhere).expect("the store says what is wrong");
+        assert!(file.check().is_none());
+    }
 }

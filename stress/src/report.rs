@@ -243,7 +243,9 @@ impl Report<'_> {
         }
         #[allow(clippy::cast_precision_loss, reason = "three digits of it are shown")]
         let share = self.load.figures.hot_holds as f64 * 100.0 / holds as f64;
-        let hot = self.load.hot_moves + self.hot_places();
+        // Where all are sold, they move on in circles.
+        let seats = self.config.workload.seats.into();
+        let hot = (self.load.hot_moves + self.hot_places()).min(seats);
         format!("{share:.1} % of holds for {}", plural(hot, "hot seat"))
     }
 

@@ -47,8 +47,12 @@ pub struct Opened {
 /// [`RunError`] when the file can not be a store, or holds seats already and was not to be reused.
 pub fn open(config: &Config, clock: &RunClock) -> Result<Opened, RunError> {
     let (folder, path, reuse) = place(&config.place)?;
+    // Before the store, so that it is also let go of after it.
+    let file = match &config.store {
+        Under::Other(subject) if !subject.0.is_kept() => DatabaseFile::of_nobody(),
+        Under::Real(_) | Under::Other(_) => DatabaseFile::lock(&path)?,
+    };
     let (store, sqlite) = open_file(config, &path, clock)?;
-    let file = DatabaseFile::lock(&path)?;
     let earlier = store.snapshot()?;
     if !reuse && !earlier.seats.is_empty() {
         return Err(RunError::HoldsSeats {
@@ -156,5 +160,33 @@ fn place(place: &Place) -> Result<(Option<TempDir>, PathBuf, bool), RunError> {
             let path = folder.path().join("seats.sqlite");
             Ok((Some(folder), path, false))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::Args;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_another_run_has_is_refused_before_the_store_touches_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("seats.sqlite");
+        let words = ["stress", "--seats", "3", "--database"].map(std::ffi::OsString::from);
+        let words = words.into_iter().chain([path.clone().into_os_string()]);
+        let args = Args::try_parse_from(words).expect("valid");
+        let config = Config::try_from(args).expect("valid");
+        let clock = RunClock::start();
+        let other = DatabaseFile::lock(&path).expect("nobody has it");
+        assert!(matches!(open(&config, &clock), Err(RunError::InUse(_))));
+        assert_eq!(path.metadata().expect("it is there").len(), 0);
+        assert_eq!(folder.path().read_dir().expect("readable").count(), 1);
+        drop(other);
+        let opened = open(&config, &clock).expect("an empty file is a new database");
+        assert!(matches!(open(&config, &clock), Err(RunError::InUse(_))));
+        assert_eq!(opened.store.snapshot().expect("readable").seats.len(), 3);
     }
 }
