@@ -21,6 +21,8 @@
 
 mod clock;
 mod convert;
+mod decided;
+mod details;
 mod file;
 mod journal;
 
@@ -29,12 +31,13 @@ mod operation;
 mod recorder;
 
 pub use clock::{ClockRule, Origin, RunClock};
-
+pub use decided::Decided;
+pub use details::Details;
 pub use file::{FileError, Reader, Writer, read, schema, write};
 pub use journal::{Journal, read_journals};
 pub use names::{Names, OwnerNo, PaymentNo, SeatNo};
 pub use operation::{
-    Answer, Call, ClaimNo, Details, OPEN, Operation, RecordNo, SeatRow, StateNo, Told, When,
+    Answer, Call, ClaimNo, OPEN, Operation, RecordNo, SeatRow, StateNo, Told, When,
 };
 pub(crate) use operation::{Home, RefusedHold};
 pub use recorder::{Client, Invoked, Recorded, Recorder, RecorderOptions};

@@ -103,10 +103,11 @@
 //! # Cost
 //!
 //! A few comparisons per call. Of a seat are remembered the versions that a call in flight may still name; of
-//! a payment its decision. Answers on a version whose maker has not returned yet wait for it. Only a
+//! a payment its decision, until it is closed (`forget.rs`). Answers on a version whose maker has not returned yet wait for it. Only a
 //! seat that a call of unknown result is about keeps all its versions from then on.
 
 mod checker;
+mod forget;
 mod judge;
 mod loose;
 mod offline;

@@ -16,7 +16,7 @@ use crate::call::{Call, Due};
 use crate::clock::RunClock;
 use crate::hot::HotSeats;
 use crate::meter::{Buffer, Sample};
-use crate::names::{Answered, BuyerKey, Names, PaymentKey};
+use crate::names::{BuyerKey, Names, PaymentKey};
 use crate::pace::{Pace, Slot};
 use crate::record::{Record, Recording};
 use crate::run::in_words;
@@ -25,6 +25,9 @@ use crate::workload::{Intents, Target};
 
 mod buyer;
 mod twice;
+mod uses;
+
+use uses::Uses;
 
 /// The pause before a call is repeated: it doubles from the first to the last of these, in nanoseconds.
 const PAUSE_NS: [u64; 2] = [1_000_000, 64_000_000];
@@ -55,8 +58,6 @@ pub struct Shared<'run> {
 /// What a client brings home, besides what it measured.
 #[derive(Debug, Clone, Default)]
 pub struct Home {
-    /// Every decision about a payment that it was told, unless a journal keeps them.
-    pub answered: Vec<Answered>,
     /// Payments that got no answer, to the end.
     pub unsettled: u64,
     /// The first error of each kind, in words.
@@ -85,7 +86,7 @@ pub struct Client<'run> {
     own: Own<'run>,
     due: BinaryHeap<Reverse<Due>>,
     order: u64,
-    last_payment: Option<PaymentKey>,
+    payments: Uses,
     home: Home,
 }
 
@@ -97,7 +98,7 @@ impl<'run> Client<'run> {
             own,
             due: BinaryHeap::new(),
             order: 0,
-            last_payment: None,
+            payments: Uses::default(),
             home: Home::default(),
         }
     }
@@ -106,12 +107,20 @@ impl<'run> Client<'run> {
     pub fn run(mut self, mut pace: Pace) -> Home {
         while let Some(slot) = pace.next(self.shared.clock, self.shared.stop, || {
             self.own.record.hand_over();
+            if let Some(twin) = &mut self.own.twin {
+                twin.hand_over();
+            }
         }) {
+            // One that has nothing to do must not hold the check back.
+            if let Some(twin) = &mut self.own.twin {
+                twin.keep_up();
+            }
             let (call, tries) = self.next_call();
             if tries > 0 || !self.made_at_once(&call, slot, &mut pace) {
                 self.make(call, tries, slot);
             }
         }
+        self.own.twin = None;
         self.settle();
         self.own.record.hand_over();
         self.home
@@ -169,6 +178,23 @@ impl<'run> Client<'run> {
             Ok(receipt) => self.react(&call, &receipt.outcome, ended_ns),
             Err(error) => self.failed(call, tries, ending, &error, ended_ns),
         }
+        self.was_made(&call);
+    }
+
+    /// A call was made, and what follows from its answer is put off.
+    fn was_made(&mut self, call: &Call) {
+        if let Call::Pay { payment, .. } = call {
+            let over = self.payments.end(*payment);
+            self.close(over);
+        }
+    }
+
+    /// No call will name this payment any more.
+    fn close(&mut self, payment: Option<PaymentKey>) {
+        if let Some(payment) = payment {
+            let names = self.shared.names;
+            self.own.record.close_payment(|| names.payment(payment));
+        }
     }
 
     fn command(&self, call: &Call) -> Command {
@@ -197,6 +223,9 @@ impl<'run> Client<'run> {
     }
 
     fn put_off(&mut self, call: Call, tries: u32, at_ns: u64) {
+        if let Call::Pay { payment, .. } = call {
+            self.payments.begin(payment);
+        }
         self.order += 1;
         self.due.push(Reverse(Due {
             at_ns,

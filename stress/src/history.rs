@@ -33,12 +33,13 @@ pub fn start(opened: &Opened, clock: &RunClock, keep: bool) -> Recorder {
         seats_added_at: opened.seats_added_at,
         missing_seats: vec![opened.names.seat(None)],
         keep,
+        decided: true,
         ..RecorderOptions::new(clock.for_recorder())
     })
 }
 
-/// Reads every seat that was asked for, and every payment that was made, once more. Says how many
-/// reads that were. A seat and a payment are what the functions beside them make an id of.
+/// Reads every seat that was asked for, and every payment that the check remembers, once more. Says how
+/// many reads that were. A seat is what the function beside it makes an id of, and so is a payment.
 ///
 /// # Errors
 /// [`RunError::Store`] when the store can not be read.
@@ -108,6 +109,7 @@ pub fn close(
         report,
         history,
         most_held_back: 0,
+        decided: None,
     };
     Ok((recorded, reads))
 }

@@ -11,7 +11,7 @@
 //! | [`pace`], [`client`], [`runner`] | who calls when, and what do they do with an answer? |
 //! | [`processes`], [`worker`] | and when they are in several processes? |
 //! | [`measure`], [`meter`], [`answer`] | what came of it, and how long did it take? |
-//! | [`record`], [`history`], [`proof`] | does it hold? |
+//! | [`record`], [`history`], [`proof`], [`told`] | does it hold? |
 //! | [`report`], [`json`], [`statement`] | who is told, and how? |
 
 pub mod answer;
@@ -44,6 +44,7 @@ pub mod statement;
 pub mod store;
 mod table;
 pub mod threshold;
+pub mod told;
 pub mod touched;
 pub mod units;
 mod wire;

@@ -1,10 +1,9 @@
 //! Names of seats, buyers and payments, and their short forms.
 //!
-//! A long run decides about millions of payments, so what it remembers of each is a few numbers
-//! ([`Answered`]); the ids that the store knows are made from them again at the end.
+//! What a client has to remember of a payment is a few numbers; the ids that the store knows are made from
+//! them for each call.
 
-use soldonce::invariant::Acknowledged;
-use soldonce::{Claim, Decision, HoldId, OwnerId, PaymentId, SeatId};
+use soldonce::{Claim, HoldId, OwnerId, PaymentId, SeatId};
 
 /// The names of one run.
 #[derive(Debug, Clone)]
@@ -44,17 +43,6 @@ pub struct ClaimKey {
     pub owner: BuyerKey,
     /// Under which hold.
     pub hold_id: HoldId,
-}
-
-/// A decision about a payment that a client was told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answered {
-    /// The payment.
-    pub payment: PaymentKey,
-    /// What it was made for.
-    pub claim: ClaimKey,
-    /// What was told.
-    pub decision: Decision,
 }
 
 impl Names {
@@ -107,15 +95,6 @@ impl Names {
             seat: self.seat(claim.seat),
             owner: self.owner(claim.owner),
             hold_id: claim.hold_id,
-        }
-    }
-
-    /// What a client was told, in the store's own terms.
-    pub fn acknowledged(&self, answered: &Answered) -> Acknowledged {
-        Acknowledged {
-            payment: self.payment(answered.payment),
-            claim: self.claim(answered.claim),
-            decision: answered.decision,
         }
     }
 

@@ -89,7 +89,6 @@ pub fn run(context: Context<'_>, origin: Origin) -> Result<(Load, History), RunE
     let history = read(&context, folder.path())?;
     let mut load = Load {
         figures: Figures::new(0),
-        answered: Vec::new(),
         acknowledged: acknowledged(&history),
         unsettled: 0,
         errors: Vec::new(),

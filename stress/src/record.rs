@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use model_check::history::{Client, Journal, Recorder};
-use soldonce::{Command, Outcome, Receipt, StoreError};
+use soldonce::{Command, Outcome, PaymentId, Receipt, StoreError};
 
 use crate::RunError;
 use crate::clock::RunClock;
@@ -88,6 +88,23 @@ impl Record {
         match self {
             Self::Checked(client) => client.hand_over(),
             Self::Journal(journal) => journal.hand_over().unwrap_or_else(|error| give_up(&error)),
+        }
+    }
+
+    /// Hands over when it is time; every call does so by itself.
+    pub fn keep_up(&mut self) {
+        match self {
+            Self::Checked(client) => client.keep_up(),
+            // Each call is written as it is made.
+            Self::Journal(_) => {}
+        }
+    }
+
+    /// No call will name this payment any more. A journal keeps every payment all the same.
+    pub fn close_payment(&mut self, payment: impl FnOnce() -> PaymentId) {
+        match self {
+            Self::Checked(client) => client.close_payment(&payment()),
+            Self::Journal(_) => {}
         }
     }
 

@@ -293,6 +293,7 @@ impl Report<'_> {
                 "sold_seats" => "sold seats = sold payments",
                 "sales" => "sold before + sales answered = sold",
                 "decisions" => "decisions answered = payments recorded",
+                "payments_told" => "payments told = payments recorded",
                 "history_calls" => "calls and reads = the history",
                 name => name,
             };

@@ -23,7 +23,13 @@ impl Report<'_> {
             );
         }
         if let Some(bytes) = load.peak_bytes {
-            let told = thousands((load.answered.len() + load.acknowledged.len()) as u64);
+            let kept = match load.acknowledged.len() {
+                0 => String::new(),
+                told => format!(
+                    "{} answers about payments kept for the proof",
+                    thousands(told as u64)
+                ),
+            };
             line(
                 &mut out,
                 "memory",
@@ -32,7 +38,7 @@ impl Report<'_> {
                         "{} MiB at most until the end of the load",
                         thousands(bytes >> 20)
                     ),
-                    format!("{told} answers about payments kept for the proof"),
+                    kept,
                 ],
             );
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use evidence::{Builder, Kind, Verdict};
 use model_check::history::{History, Origin, Recorder};
-use soldonce::{SeatId, StoreError};
+use soldonce::{PaymentId, SeatId, StoreError};
 
 use crate::args::Format;
 use crate::clock::RunClock;
@@ -21,7 +21,7 @@ use crate::runner::{Context, Load};
 use crate::statement::Parts;
 use crate::store::Opened;
 use crate::touched::Touched;
-use crate::{history, memory, outputs, processes, proof, ramp, statement, store};
+use crate::{history, memory, outputs, processes, proof, ramp, statement, store, told};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -293,29 +293,36 @@ fn prove(
     calls: Calls,
     clock: &RunClock,
 ) -> Result<(Proof, History), RunError> {
-    let (store, names) = (&*opened.store, &opened.names);
-    let (mut proof, readable) = match store.snapshot() {
-        Ok(after) => (proof::check(load, names, &opened.before, &after), true),
-        Err(error @ StoreError::Corrupt { .. }) => {
-            let problem = error.to_string();
-            (Proof::of_nonsense(load, &opened.before, problem), false)
-        }
+    let (store, names, before) = (&*opened.store, &opened.names, &opened.before);
+    let after = match store.snapshot() {
+        Ok(after) => Ok(after),
+        Err(error @ StoreError::Corrupt { .. }) => Err(error.to_string()),
         Err(error) => return Err(error.into()),
     };
+    let several = matches!(calls, Calls::Written(_));
     let (ended, reads) = match calls {
         Calls::Checked(recorder, seats) => {
             let mut reads = 0;
-            if readable {
-                let mut payments: Vec<_> = load.answered.iter().map(|told| told.payment).collect();
-                payments.sort_unstable();
-                payments.dedup();
+            if after.is_ok() {
+                let payments = recorder.remembered_payments();
                 let seats = (&*seats, |seat: &u32| names.seat(Some(*seat)));
-                let payments = (&*payments, |payment: &_| names.payment(*payment));
+                let payments = (&*payments, PaymentId::clone);
                 reads = history::read_back(store, &recorder, seats, payments)?;
             }
             (recorder.finish(), reads)
         }
-        Calls::Written(written) => history::close(*written, readable.then_some(store), clock)?,
+        Calls::Written(written) => history::close(*written, after.is_ok().then_some(store), clock)?,
+    };
+    let mut proof = match after {
+        Ok(after) => {
+            let acknowledged = if several {
+                told::as_shown(&after, &load.acknowledged)
+            } else {
+                told::as_decided(&after, ended.decided.as_ref())
+            };
+            proof::check(load, acknowledged, before, &after)
+        }
+        Err(problem) => Proof::of_nonsense(load, before, problem),
     };
     let calls = ended.report.counts.operations;
     proof.add_history(history::check(&ended), calls, reads);

@@ -18,7 +18,6 @@ use crate::hot::HotSeats;
 use crate::measure::{Figures, jain_index};
 use crate::memory;
 use crate::meter::{Buffer, Meter};
-use crate::names::Answered;
 use crate::pace::{ON_TIME_NS, Pace, Schedule};
 use crate::processes::Process;
 use crate::progress::Progress;
@@ -69,9 +68,7 @@ pub struct Context<'run> {
 pub struct Load {
     /// What was measured.
     pub figures: Figures,
-    /// Every decision about a payment that a client was told.
-    pub answered: Vec<Answered>,
-    /// The same, of clients of other processes.
+    /// Every decision about a payment that a client of another process was told.
     pub acknowledged: Vec<Acknowledged>,
     /// Payments that got no answer, to the end.
     pub unsettled: u64,
@@ -129,7 +126,6 @@ pub fn run(context: Context<'_>, stage: &Stage) -> Result<Load, RunError> {
                 .max(1),
         ),
         figures,
-        answered: Vec::new(),
         acknowledged: Vec::new(),
         unsettled: 0,
         errors: Vec::new(),
@@ -246,7 +242,6 @@ const fn since((after, before): (Commits, Commits)) -> Commits {
 
 impl Load {
     fn take(&mut self, home: Home) {
-        self.answered.extend(home.answered);
         self.unsettled += home.unsettled;
         for (ending, words) in home.errors {
             if self.errors.iter().all(|(known, _)| *known != ending) {
@@ -264,7 +259,6 @@ impl Load {
         self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
         self.interrupted |= other.interrupted;
         self.take(Home {
-            answered: other.answered,
             unsettled: other.unsettled,
             errors: other.errors,
         });

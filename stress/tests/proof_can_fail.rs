@@ -6,35 +6,43 @@ use std::sync::atomic::AtomicBool;
 use clap::Parser as _;
 use evidence::Verdict;
 use soldonce::invariant::Snapshot;
-use soldonce::{Decision, RefundReason, SeatState, Version};
+use soldonce::{Decision, PaymentRecord, RefundReason, SeatState, Version};
 use stress::answer::{Ending, Operation};
 use stress::args::Args;
 use stress::clock::RunClock;
 use stress::config::Config;
-use stress::names::Names;
 use stress::progress::Progress;
 use stress::proof::{self, Proof};
 use stress::record::Recording;
 use stress::runner::{self, Context, Load, Stage};
 use stress::touched::Touched;
-use stress::{history, store};
+use stress::{history, store, told};
 
 /// A run that was checked before anybody touched it.
 struct Run {
     load: Load,
-    names: Names,
+    /// What the answers said was decided.
+    told: Vec<PaymentRecord>,
+    /// How many payments were remembered at the end, and how many calls were held back at most.
+    remembered: usize,
+    most_held_back: usize,
     before: Snapshot,
     after: Snapshot,
 }
 
 impl Run {
     fn proof(&self) -> Proof {
-        proof::check(&self.load, &self.names, &self.before, &self.after)
+        let told = self.told.iter().cloned().map(Ok);
+        let acknowledged = told::compare(&self.after, told);
+        proof::check(&self.load, acknowledged, &self.before, &self.after)
     }
 }
 
 fn run() -> Run {
-    let options = "stress --ops 30000 --warmup 50ms --seats 20000 --ttl 10ms --clients 4";
+    run_with("stress --ops 30000 --warmup 50ms --seats 20000 --ttl 10ms --clients 4")
+}
+
+fn run_with(options: &str) -> Run {
     let args = Args::try_parse_from(options.split(' ')).expect("valid");
     let config = Config::try_from(args).expect("valid");
     let clock = RunClock::start();
@@ -57,9 +65,15 @@ fn run() -> Run {
     };
     let load = runner::run(context, &stage).expect("it runs");
     let after = opened.store.snapshot().expect("readable");
+    let remembered = recorder.remembered_payments().len();
+    let recorded = recorder.finish();
+    let decided = recorded.decided.expect("it was written");
+    let told = decided.records().expect("readable");
     Run {
         load,
-        names: opened.names.clone(),
+        told: told.map(|record| record.expect("readable")).collect(),
+        remembered,
+        most_held_back: recorded.most_held_back,
         before: opened.before.clone(),
         after,
     }
@@ -83,7 +97,7 @@ fn failing(proof: &Proof) -> Vec<&str> {
 #[test]
 fn an_honest_run_passes_and_every_tampering_is_noticed_by_the_check_that_is_there_for_it() {
     type Tamper = fn(&mut Run);
-    let tamperings: [(&str, Tamper); 11] = [
+    let tamperings: [(&str, Tamper); 15] = [
         ("calls_hold", |run| {
             run.load.figures.measured.attempts[0] += 1;
         }),
@@ -121,11 +135,23 @@ fn an_honest_run_passes_and_every_tampering_is_noticed_by_the_check_that_is_ther
         }),
         ("acknowledged", |run| {
             let sold = run
-                .load
-                .answered
+                .told
                 .iter_mut()
                 .find(|told| told.decision == Decision::Sold);
             sold.expect("a sale").decision = Decision::RefundRequired(RefundReason::Expired);
+        }),
+        ("acknowledged", |run| {
+            run.told[0].claim.owner = soldonce::OwnerId::new("another").expect("valid");
+        }),
+        ("acknowledged", |run| {
+            let version = &mut run.after.payments[0].version;
+            *version = version.next().expect("there is one");
+        }),
+        ("acknowledged", |run| {
+            run.after.payments[0].decided_at = soldonce::Timestamp::MIN;
+        }),
+        ("payments_told", |run| {
+            run.told.pop();
         }),
         ("acknowledged", |run| {
             // A payment that was acknowledged is gone.
@@ -149,7 +175,9 @@ fn an_honest_run_passes_and_every_tampering_is_noticed_by_the_check_that_is_ther
     for (expected, tamper) in tamperings {
         let mut run = Run {
             load: honest.load.clone(),
-            names: honest.names.clone(),
+            told: honest.told.clone(),
+            remembered: honest.remembered,
+            most_held_back: honest.most_held_back,
             before: honest.before.clone(),
             after: honest.after.clone(),
         };
@@ -212,4 +240,47 @@ fn payments_without_an_answer_may_be_recorded_or_not_but_no_others_may() {
     run.load.figures.measured.endings[Ending::SOLD.index()] -= 1;
     run.load.figures.measured.attempts[2] -= 1;
     assert_eq!(failing(&run.proof()), ["unsettled"]);
+}
+
+#[test]
+fn a_payment_that_is_over_is_forgotten_and_the_check_keeps_up() {
+    // In a closed loop, where some calls come twice at once, and in an open one, where none do.
+    for load in ["--ops 60000", "--ops 6000 --rate 4000"] {
+        let options = format!("stress --workload churn {load} --warmup 0s --seats 200 --clients 4");
+        let run = run_with(&options);
+        let (told, calls) = (run.told.len(), run.load.figures.measured.all_attempts());
+        assert_eq!(failing(&run.proof()), Vec::<&str>::new(), "{load}");
+        assert!(told as u64 > calls / 10, "{load}: only {told} payments");
+        // One for each seat, and one that each client may pay with again.
+        assert!(
+            run.remembered <= 300,
+            "{load}: {} of {told}",
+            run.remembered
+        );
+        let held_back = run.most_held_back as u64;
+        assert!(held_back < calls / 2, "{load}: {held_back} held back");
+    }
+}
+
+#[test]
+fn what_was_told_and_can_not_be_read_is_undecided() {
+    let run = run_with("stress --ops 300 --warmup 0s --seats 20 --clients 2");
+    let proof = |acknowledged| proof::check(&run.load, acknowledged, &run.before, &run.after);
+    let unwritten = proof(told::as_decided(&run.after, None));
+    let check = unwritten.checks.iter().find(|c| c.name == "acknowledged");
+    assert_eq!(check.expect("it is there").undecided, 1);
+}
+
+#[test]
+fn a_difference_names_the_payment_and_both_sides() {
+    let mut run = run_with("stress --ops 300 --warmup 0s --seats 20 --clients 2");
+    let record = run.told[0].clone();
+    run.after
+        .payments
+        .retain(|other| other.payment != record.payment);
+    let proof = run.proof();
+    let check = proof.checks.iter().find(|c| c.name == "acknowledged");
+    let note = &check.expect("it is there").notes[0];
+    assert!(note.contains(record.payment.as_str()), "{note}");
+    assert!(note.contains("stored is nothing"), "{note}");
 }

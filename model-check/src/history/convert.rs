@@ -198,7 +198,7 @@ impl Numbering {
         self.owners[owner.index()]
     }
 
-    fn payment(&self, payment: PaymentNo) -> PaymentNo {
+    pub(super) fn payment(&self, payment: PaymentNo) -> PaymentNo {
         self.payments[payment.index()]
     }
 

@@ -9,8 +9,9 @@ mod to_line;
 
 use std::io::{self, BufRead, Read as _, Write};
 
+use super::details::Details;
 use super::names::Names;
-use super::operation::{Answer, Call, Details, Operation};
+use super::operation::{Answer, Call, Operation};
 use super::{Header, History};
 use lines::{CallLine, HeaderLine};
 

@@ -13,9 +13,10 @@ use std::path::Path;
 
 use soldonce::{Command, Outcome, Receipt, StoreError};
 
+use super::details::Details;
 use super::file::{FileError, Reader, Writer, line_begins, line_ends};
 use super::names::Names;
-use super::operation::{Answer, Details};
+use super::operation::Answer;
 use super::{Header, History, RunClock};
 
 /// Numbers begin anew when so many names were used.

@@ -1,7 +1,8 @@
 //! Seats, owners and payments as numbers, and the names behind them.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hash, RandomState};
 
+use hashbrown::HashTable;
 use soldonce::{OwnerId, PaymentId, SeatId};
 
 macro_rules! number {
@@ -40,7 +41,8 @@ number! {
     PaymentNo
 }
 
-/// The names behind the numbers of a history. Numbers are given in the order of first sight, from 0.
+/// The names behind the numbers of a history. Numbers are given in the order of first sight, from 0;
+/// one that was given back is given again first.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     seats: Table<SeatId>,
@@ -48,30 +50,59 @@ pub struct Names {
     payments: Table<PaymentId>,
 }
 
+/// Each name once, by its number, and the numbers by the hash of their names.
 #[derive(Debug, Clone)]
 struct Table<Id> {
     names: Vec<Id>,
-    numbers: HashMap<Id, u32>,
+    numbers: HashTable<u32>,
+    free: Vec<u32>,
+    hasher: RandomState,
 }
 
 impl<Id> Default for Table<Id> {
     fn default() -> Self {
         Self {
             names: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: HashTable::new(),
+            free: Vec::new(),
+            hasher: RandomState::new(),
         }
     }
 }
 
-impl<Id: Clone + Eq + std::hash::Hash> Table<Id> {
+impl<Id: Clone + Eq + Hash> Table<Id> {
     fn number(&mut self, id: &Id) -> u32 {
-        if let Some(number) = self.numbers.get(id) {
-            return *number;
+        if let Some(number) = self.find(id) {
+            return number;
         }
-        let number = u32::try_from(self.names.len()).expect("fewer than 2^32 names in one history");
-        self.names.push(id.clone());
-        self.numbers.insert(id.clone(), number);
+        let number = if let Some(free) = self.free.pop() {
+            self.names[free as usize] = id.clone();
+            free
+        } else {
+            self.names.push(id.clone());
+            u32::try_from(self.names.len() - 1).expect("fewer than 2^32 names in one history")
+        };
+        let (names, hasher) = (&self.names, &self.hasher);
+        let hash = |number: &u32| hasher.hash_one(&names[*number as usize]);
+        self.numbers.insert_unique(hash(&number), number, hash);
         number
+    }
+
+    fn find(&self, id: &Id) -> Option<u32> {
+        let same = |number: &u32| self.names[*number as usize] == *id;
+        self.numbers.find(self.hasher.hash_one(id), same).copied()
+    }
+
+    /// The name is new when it comes again. Says whether it was known under this number.
+    fn forget(&mut self, number: u32) -> bool {
+        let hash = self.hasher.hash_one(&self.names[number as usize]);
+        match self.numbers.find_entry(hash, |other| *other == number) {
+            Ok(entry) => {
+                entry.remove();
+                true
+            }
+            Err(_) => false,
+        }
     }
 }
 
@@ -93,7 +124,7 @@ impl Names {
 
     /// The number of a seat that was named before.
     pub fn find_seat(&self, id: &SeatId) -> Option<SeatNo> {
-        self.seats.numbers.get(id).copied().map(SeatNo)
+        self.seats.find(id).map(SeatNo)
     }
 
     /// The seats, in the order of their numbers.
@@ -106,7 +137,8 @@ impl Names {
         &self.owners.names
     }
 
-    /// The payments, in the order of their numbers.
+    /// The payments, in the order of their numbers. A number that was given back still has the name that
+    /// it had, until it is given again.
     pub fn payments(&self) -> &[PaymentId] {
         &self.payments.names
     }
@@ -128,6 +160,26 @@ impl Names {
 }
 
 impl Names {
+    /// The payment is over, and so is its number: the next new payment may have it.
+    pub(crate) fn give_back(&mut self, payment: PaymentNo) {
+        if self.payments.forget(payment.raw()) {
+            self.payments.free.push(payment.raw());
+        }
+    }
+
+    /// The payment has a new number when it is named again; its old one is not given to another.
+    pub(super) fn forget(&mut self, payment: PaymentNo) {
+        self.payments.forget(payment.raw());
+    }
+
+    /// The payments whose numbers were not given back, in the order of their numbers.
+    pub(super) fn known_payments(&self) -> Vec<PaymentId> {
+        let mut numbers: Vec<u32> = self.payments.numbers.iter().copied().collect();
+        numbers.sort_unstable();
+        let name = |number: u32| self.payments.names[number as usize].clone();
+        numbers.into_iter().map(name).collect()
+    }
+
     /// The names from these numbers on, as names of their own.
     pub(super) fn from(&self, seats: usize, owners: usize, payments: usize) -> Self {
         let mut from = Self::default();
@@ -150,5 +202,39 @@ impl Names {
             self.owners.names.len(),
             self.payments.names.len(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payment(id: &str) -> PaymentId {
+        PaymentId::new(id).expect("valid")
+    }
+
+    #[test]
+    fn a_number_that_was_given_back_is_given_to_the_next_new_payment() {
+        let mut names = Names::default();
+        let [p, q] = ["p", "q"].map(|id| names.payment(&payment(id)));
+        names.give_back(p);
+        names.give_back(p);
+        assert_eq!(names.payment(&payment("q")), q);
+        assert_eq!(names.known_payments(), [payment("q")]);
+        assert_eq!(names.payment(&payment("r")), p);
+        assert_eq!(names.payment_id(p), &payment("r"));
+        assert_ne!(names.payment(&payment("p")), p, "it is a new name now");
+        assert_eq!(names.payments().len(), 3);
+    }
+
+    #[test]
+    fn a_name_that_was_forgotten_gets_a_new_number_and_nobody_gets_the_old_one() {
+        let mut names = Names::default();
+        let p = names.payment(&payment("p"));
+        names.forget(p);
+        for id in ["p", "q"] {
+            assert_ne!(names.payment(&payment(id)), p);
+        }
+        assert_eq!(names.payment_id(p), &payment("p"));
     }
 }

@@ -1,9 +1,8 @@
 //! One call of one client, in 64 bytes.
 
-use std::collections::HashMap;
-
 use soldonce::{Decision, HoldDuration, HoldId, RefundReason, Timestamp, Version};
 
+use super::details::{Detail, Details};
 use super::names::{OwnerNo, PaymentNo, SeatNo};
 
 /// The instant at which a call returns whose result nobody will ever know: never.
@@ -170,57 +169,6 @@ pub enum Answer {
     NotApplied,
     /// It may have taken effect, or not: the result never came.
     Unknown,
-}
-
-/// The records and seats that answers carry, each kept once.
-#[derive(Debug, Clone, Default)]
-pub struct Details {
-    all: Vec<Detail>,
-    places: HashMap<Detail, u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Detail {
-    Record(RecordNo),
-    Seat(SeatRow),
-    /// A hold id other than the version of its receipt, which no right answer has.
-    OtherHold(HoldId, Timestamp),
-}
-
-impl Details {
-    fn place(&mut self, detail: Detail) -> i64 {
-        let place = *self.places.entry(detail).or_insert_with(|| {
-            self.all.push(detail);
-            u32::try_from(self.all.len() - 1).expect("fewer than 2^32 details in one history")
-        });
-        i64::from(place)
-    }
-
-    fn at(&self, place: i64) -> Detail {
-        let place = usize::try_from(place & 0xffff_ffff).expect("32 bits");
-        self.all[place]
-    }
-
-    fn record(&self, place: i64) -> RecordNo {
-        match self.at(place) {
-            Detail::Record(record) => record,
-            other => unreachable!("a record was kept at {place}, not {other:?}"),
-        }
-    }
-
-    fn seat(&self, place: i64) -> SeatRow {
-        match self.at(place) {
-            Detail::Seat(row) => row,
-            other => unreachable!("a seat was kept at {place}, not {other:?}"),
-        }
-    }
-
-    fn other_hold(&self, place: i64) -> (HoldId, Timestamp) {
-        match self.at(place) {
-            Detail::OtherHold(hold_id, expires) => (hold_id, expires),
-            other => unreachable!("a hold was kept at {place}, not {other:?}"),
-        }
-    }
 }
 
 /// One call of one client, packed: see [`Operation::when`], [`Operation::call`], [`Operation::answer`].
@@ -519,6 +467,50 @@ impl Operation {
                 Home::WhereDecided(PaymentNo::from_raw(self.payment))
             }
             _ => Home::Seat(SeatNo::from_raw(self.seat)),
+        }
+    }
+
+    /// Every payment that the call or its answer names.
+    pub(crate) fn payments(&self, details: &Details) -> impl Iterator<Item = PaymentNo> {
+        let called = matches!(self.call, CallKind::Confirm | CallKind::ReadPayment)
+            .then(|| PaymentNo::from_raw(self.payment));
+        let carried = self
+            .has_detail()
+            .then(|| details.payment(self.value))
+            .flatten();
+        called.into_iter().chain(carried)
+    }
+
+    /// What the answer carries is kept in `to` from now on.
+    pub(crate) fn move_detail(&mut self, from: &Details, to: &mut Details) {
+        if self.has_detail() {
+            let reason = self.value & !0xffff_ffff;
+            self.value = to.place(from.at(self.value)) | reason;
+        }
+    }
+
+    const fn has_detail(&self) -> bool {
+        match self.answer {
+            AnswerKind::HeldOtherwise
+            | AnswerKind::AlreadyHeldOtherwise
+            | AnswerKind::RefundAgain
+            | AnswerKind::Duplicate
+            | AnswerKind::Conflict
+            | AnswerKind::Seat
+            | AnswerKind::Payment => true,
+            AnswerKind::Held
+            | AnswerKind::AlreadyHeld
+            | AnswerKind::HeldUntil
+            | AnswerKind::SoldOut
+            | AnswerKind::Released
+            | AnswerKind::NotHeld
+            | AnswerKind::Sold
+            | AnswerKind::Refund
+            | AnswerKind::NoSeat
+            | AnswerKind::NoPayment
+            | AnswerKind::NoSuchSeat
+            | AnswerKind::NotApplied
+            | AnswerKind::Unknown => false,
         }
     }
 

@@ -1,11 +1,13 @@
 //! Recording on threads: everything arrives, in order, with the right names.
 
 use soldonce::{
-    Claim, Clock as _, ConfirmOutcome, HoldDuration, HoldId, HoldOutcome, HoldRequest, OwnerId,
-    RefundReason, ReleaseOutcome, Version,
+    Claim, Clock as _, Command, ConfirmOutcome, HoldDuration, HoldId, HoldOutcome, HoldRequest,
+    Outcome, OwnerId, Receipt, RefundReason, ReleaseOutcome, StoreError, Version,
 };
 
+use super::client::MANY_NAMES;
 use super::*;
+use crate::history::operation::{Call, OPEN};
 
 fn seat(id: &str) -> SeatId {
     SeatId::new(id).expect("valid")
@@ -168,4 +170,138 @@ fn a_run_whose_clients_are_not_dropped_is_inconclusive() {
         "{report:?}"
     );
     drop(client);
+}
+
+/// Payments and their repetitions, each closed when it is over.
+fn pay_and_close(client: &mut Client, clock: &RunClock, payments: std::ops::Range<u64>) {
+    for number in payments {
+        let _ = client.invoke(&pay(number));
+        client.complete(&refund(clock));
+        client.close_payment(&PaymentId::new(format!("p{number}")).expect("valid"));
+    }
+}
+
+fn start_to_forget(clock: &RunClock, keep: bool) -> Recorder {
+    Recorder::start(RecorderOptions {
+        decided: true,
+        keep,
+        ..RecorderOptions::new(clock.clone())
+    })
+}
+
+#[test]
+fn closed_payments_are_forgotten_and_written_down() {
+    const PAYMENTS: u64 = 50_000;
+    let clock = RunClock::start();
+    let recorder = start_to_forget(&clock, false);
+    let mut client = recorder.client();
+    pay_and_close(&mut client, &clock, 0..PAYMENTS);
+    let _ = client.invoke(&pay(PAYMENTS));
+    client.complete(&refund(&clock));
+    drop(client);
+    let remembered = recorder.remembered_payments();
+    // The last one is open; the first one is at the highest place of the seat.
+    let open = PaymentId::new(format!("p{PAYMENTS}")).expect("valid");
+    assert!(remembered.contains(&open) && remembered.len() <= 2);
+    let run = recorder.finish();
+    assert_eq!(run.report.verdict, Verdict::Holds);
+    let numbers = run.history.names.payments().len();
+    assert!(numbers < 30_000, "{numbers} numbers were given");
+    let decided = run.decided.expect("it was written");
+    assert_eq!(decided.payments(), PAYMENTS + 1);
+    let mut names = std::collections::BTreeSet::new();
+    for record in decided.records().expect("readable") {
+        let record = record.expect("readable");
+        assert_eq!(
+            record.decision,
+            soldonce::Decision::RefundRequired(RefundReason::NeverHeld)
+        );
+        assert_eq!(record.claim.seat, seat("s"));
+        names.insert(record.payment.as_str().to_owned());
+    }
+    assert_eq!(names.len() as u64, PAYMENTS + 1);
+}
+
+#[test]
+fn a_payment_that_only_a_close_is_left_to_say_about_is_closed() {
+    let clock = RunClock::start();
+    let recorder = start_to_forget(&clock, false);
+    let mut client = recorder.client();
+    for number in 0..3 {
+        let _ = client.invoke(&pay(number));
+        client.complete(&refund(&clock));
+    }
+    client.hand_over();
+    client.close_payment(&PaymentId::new("p2").expect("valid"));
+    client.hand_over();
+    // The close is of that instant, and is done when all have promised a later one.
+    client.hand_over();
+    let remembered = recorder.remembered_payments();
+    let names: Vec<_> = remembered.iter().map(PaymentId::as_str).collect();
+    assert_eq!(names, ["p0", "p1"]);
+    drop(client);
+    assert_eq!(recorder.finish().report.verdict, Verdict::Holds);
+}
+
+#[test]
+fn a_payment_is_closed_after_the_calls_of_every_client_that_returned_before() {
+    let clock = RunClock::start();
+    let recorder = start_to_forget(&clock, false);
+    let (mut client, mut twin) = (recorder.client(), recorder.client());
+    // Something for the seat to remember that is none of these payments.
+    let _ = client.invoke(&pay(9));
+    client.complete(&refund(&clock));
+    let _ = client.invoke(&pay(1));
+    let answer = refund(&clock);
+    client.complete(&answer);
+    // The twin decides the same payment a second time, and hands that over late.
+    let _ = twin.invoke(&pay(1));
+    twin.complete(&answer);
+    client.close_payment(&PaymentId::new("p1").expect("valid"));
+    client.hand_over();
+    // The close has come and its time has not: what is before it is held back.
+    let remembered = recorder.so_far().counts.operations;
+    assert_eq!(remembered, 0);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    twin.hand_over();
+    drop((client, twin));
+    let run = recorder.finish();
+    let Verdict::Violated(found) = run.report.verdict else {
+        panic!("two decisions about one payment");
+    };
+    assert_eq!(found[0].rule, crate::serializable::Rule::OneDecision);
+}
+
+#[test]
+fn nothing_is_forgotten_of_a_history_that_is_kept() {
+    let clock = RunClock::start();
+    let recorder = start_to_forget(&clock, true);
+    let mut client = recorder.client();
+    pay_and_close(&mut client, &clock, 0..10_000);
+    drop(client);
+    assert_eq!(recorder.remembered_payments().len(), 10_000);
+    let run = recorder.finish();
+    assert_eq!(run.history.names.payments().len(), 10_000);
+    assert_eq!(run.decided.expect("it was written").payments(), 10_000);
+}
+
+#[test]
+fn decisions_that_can_not_be_written_make_the_run_inconclusive() {
+    let clock = RunClock::start();
+    // A file that is open for reading only takes nothing.
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let read_only = std::fs::File::open(file.path()).expect("readable");
+    let recorder = Recorder::start_with(
+        RecorderOptions::new(clock.clone()),
+        Some(Sink::to(read_only)),
+    );
+    let mut client = recorder.client();
+    pay_and_close(&mut client, &clock, 0..3);
+    drop(client);
+    let run = recorder.finish();
+    assert!(run.decided.is_none());
+    match run.report.verdict {
+        Verdict::Inconclusive(why) => assert!(why.contains("could not be written"), "{why}"),
+        other => panic!("{other:?}"),
+    }
 }

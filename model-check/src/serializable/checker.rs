@@ -4,19 +4,20 @@ use std::marker::PhantomData;
 
 use soldonce::Version;
 
+use super::forget::Forgetting;
 use super::judge::{self, Answered, Problem, View};
 use super::payment::PaymentTrack;
 use super::refusal;
 use super::rules::{AllRules, Rule, RuleSet};
 use super::seat::{Maker, Place, REACH, SeatTrack, answered, initial, made_at, read_at, view_of};
 use super::{Counts, Report, Verdict, Violation};
-use crate::history::{Answer, Call, Details, Header, Operation, PaymentNo, SeatNo, Told};
+use crate::history::{Answer, Call, Details, Header, Operation, PaymentNo, RecordNo, SeatNo, Told};
 
 /// So many violations are kept; further ones are only counted.
 const KEPT: usize = 16;
 
 /// Above so many remembered versions a seat is looked through for what can be forgotten.
-const MUCH: usize = 64;
+pub(super) const MUCH: usize = 16;
 
 /// Checks a history while it grows.
 ///
@@ -26,8 +27,9 @@ const MUCH: usize = 64;
 /// result are assigned to the versions that nobody else made.
 ///
 /// Cost: constant work per call. Memory: what is kept of a seat is the versions that a call still in
-/// flight may name (see [`Checker::no_call_before`]), and per payment its decision. A seat that a
-/// call of unknown result was about keeps all its versions from then on.
+/// flight may name (see [`Checker::no_call_before`]), and per payment its decision, until it is closed
+/// ([`Checker::close_payment`]). A seat that a call of unknown result was about keeps all its versions
+/// from then on.
 #[derive(Debug)]
 pub struct Checker<R: RuleSet = AllRules> {
     pub(super) header: Header,
@@ -35,8 +37,9 @@ pub struct Checker<R: RuleSet = AllRules> {
     pub(super) seats: Vec<SeatTrack>,
     pub(super) payments: Vec<PaymentTrack>,
     counts: Counts,
-    violations: Vec<Violation>,
-    horizon: u64,
+    pub(super) violations: Vec<Violation>,
+    pub(super) horizon: u64,
+    pub(super) forgetting: Forgetting,
     rules: PhantomData<R>,
 }
 
@@ -64,6 +67,7 @@ impl<R: RuleSet> Checker<R> {
             counts: Counts::default(),
             violations: Vec::new(),
             horizon: 0,
+            forgetting: Forgetting::default(),
             rules: PhantomData,
         }
     }
@@ -433,10 +437,25 @@ impl<R: RuleSet> Checker<R> {
     }
 
     /// The final verdict.
-    pub fn finish(mut self, details: &mut Details) -> Report {
+    pub fn finish(self, details: &mut Details) -> Report {
+        self.finish_and_tell(details, |_| ())
+    }
+
+    /// The same, and tells what was decided about each payment that was not forgotten, as far as answers
+    /// show it.
+    pub(crate) fn finish_and_tell(
+        mut self,
+        details: &mut Details,
+        mut tell: impl FnMut(&RecordNo),
+    ) -> Report {
         self.retry_far(details);
         self.settle_payments(details);
         let mut inconclusive = self.fill_gaps(details);
+        for track in &self.payments {
+            if let Some((_, record)) = track.decision.as_deref().or(track.shown.as_deref()) {
+                tell(record);
+            }
+        }
         let mut report = self.report();
         if report.verdict == Verdict::Holds
             && let Some(why) = inconclusive.take()

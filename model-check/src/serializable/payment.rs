@@ -22,6 +22,26 @@ pub(super) struct PaymentTrack {
     pub(super) shown: Option<Box<(Operation, RecordNo)>>,
     /// Of the reads that did not know it, the one that was invoked last.
     pub(super) not_known: Option<Box<Operation>>,
+    /// No call will name it any more.
+    pub(super) closed: bool,
+}
+
+impl PaymentTrack {
+    /// Every call that is remembered for it.
+    pub(super) fn operations(&self) -> impl Iterator<Item = &Operation> {
+        let records = [&self.decision, &self.shown].into_iter().flatten();
+        records
+            .map(|record| &record.0)
+            .chain(self.not_known.as_deref())
+    }
+
+    /// The same, to be changed.
+    pub(super) fn operations_mut(&mut self) -> impl Iterator<Item = &mut Operation> {
+        let records = [&mut self.decision, &mut self.shown].into_iter().flatten();
+        records
+            .map(|record| &mut record.0)
+            .chain(self.not_known.as_deref_mut())
+    }
 }
 
 const NOT_KNOWN_LATE: &str = "the second call does not know the payment, and was invoked after the first had returned, which \

@@ -169,6 +169,24 @@ impl SeatTrack {
         }
     }
 
+    /// Every call that is remembered for it.
+    pub(super) fn operations(&self) -> impl Iterator<Item = &Operation> {
+        let shown_by = self.raises.iter().map(|raise| &raise.shown_by);
+        let unknown = self.unknown.iter().map(|(operation, _)| operation);
+        let waiting = self.waiting.iter().chain(&self.far);
+        let makers = self.makers.iter().flatten();
+        makers.chain(shown_by).chain(waiting).chain(unknown)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn operations_mut(&mut self) -> impl Iterator<Item = &mut Operation> {
+        let shown_by = self.raises.iter_mut().map(|raise| &mut raise.shown_by);
+        let unknown = self.unknown.iter_mut().map(|(operation, _)| operation);
+        let waiting = self.waiting.iter_mut().chain(&mut self.far);
+        let makers = self.makers.iter_mut().flatten();
+        makers.chain(shown_by).chain(waiting).chain(unknown)
+    }
+
     /// How many versions and raises are remembered.
     pub(super) fn remembered(&self) -> usize {
         self.makers.len() + self.raises.len()

@@ -1,11 +1,11 @@
 //! What a buyer does with an answer: the next calls of their plan, put off until they are due.
 
-use soldonce::{ConfirmOutcome, Decision, HoldId, HoldOutcome, HoldRefusal, Outcome};
+use soldonce::{ConfirmOutcome, HoldId, HoldOutcome, HoldRefusal, Outcome};
 
 use super::Client;
 use crate::call::Call;
 use crate::mix::Plan;
-use crate::names::{Answered, BuyerKey, ClaimKey, PaymentKey};
+use crate::names::{BuyerKey, ClaimKey, PaymentKey};
 use crate::workload::Intent;
 
 /// Added to a hold id, it makes one that is never given in a run.
@@ -144,7 +144,7 @@ impl Client<'_> {
                 self.put_off(release, 0, now_ns);
                 pay(payment, claim)
             }
-            Plan::Reused => pay(self.last_payment.unwrap_or(payment), own),
+            Plan::Reused => pay(self.payments.last().unwrap_or(payment), own),
             Plan::Forged => {
                 let hold_id =
                     HoldId::new(hold_id.get().saturating_add(NEVER_GIVEN)).expect("not negative");
@@ -156,27 +156,20 @@ impl Client<'_> {
         self.put_off(call, 0, now_ns.saturating_add(wait_ns));
     }
 
-    /// Keeps what was told about a payment.
+    /// A buyer was told what was decided about their payment.
     fn told(&mut self, payment: PaymentKey, claim: ClaimKey, outcome: &ConfirmOutcome) {
-        let decision = match outcome {
-            ConfirmOutcome::Sold | ConfirmOutcome::Duplicate { .. } => Decision::Sold,
-            ConfirmOutcome::RefundRequired { reason, .. } => Decision::RefundRequired(*reason),
-            // The payment was decided for another claim, and that answer was kept when it came.
+        match outcome {
+            ConfirmOutcome::Sold => {
+                if let Some(seat) = claim.seat {
+                    self.shared.hot.sold(seat);
+                }
+            }
+            ConfirmOutcome::Duplicate { .. } | ConfirmOutcome::RefundRequired { .. } => {}
+            // The payment was decided for another claim, and that answer came before.
             ConfirmOutcome::Conflict { .. } => return,
-        };
-        if *outcome == ConfirmOutcome::Sold
-            && let Some(seat) = claim.seat
-        {
-            self.shared.hot.sold(seat);
         }
-        self.last_payment = Some(payment);
-        if self.own.record.is_checked() {
-            self.home.answered.push(Answered {
-                payment,
-                claim,
-                decision,
-            });
-        }
+        let over = self.payments.decided(payment);
+        self.close(over);
     }
 }
 

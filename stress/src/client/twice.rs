@@ -51,16 +51,16 @@ impl Client<'_> {
             }
             Call::Hold { .. } | Call::Release { .. } | Call::Pay { .. } => return false,
         };
+        // A second caller only where it will call: one that does not holds the check back.
+        if !self.own.record.is_checked() || !pace.one_more(slot) {
+            return false;
+        }
         if self.own.twin.is_none() {
             self.own.twin = self.own.recording.twin();
         }
         let command = self.command(call);
-        let Some(twin) = &mut self.own.twin else {
-            return false;
-        };
-        if !pace.one_more(slot) {
-            return false;
-        }
+        let twin = self.own.twin.as_mut();
+        let twin = twin.expect("a recorder has room for another caller");
         let both = both(self.shared.store, &command, &mut self.own.record, twin);
         twin.hand_over();
         for (call, made) in [first, second].into_iter().zip(both) {
@@ -79,6 +79,7 @@ impl Client<'_> {
                 Err(error) => self.failed(call, 0, ending, &error, made.ended_ns),
             }
         }
+        self.was_made(call);
         true
     }
 }
