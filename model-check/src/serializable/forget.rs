@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use super::checker::Checker;
 use super::payment::PaymentTrack;
 use super::rules::RuleSet;
+use super::seat::SeatTrack;
 use crate::history::{Details, Operation, PaymentNo, RecordNo};
 
 /// With fewer closed payments a walk is not worth it.
@@ -99,7 +100,7 @@ impl<R: RuleSet> Checker<R> {
         let mut steps = named.len();
         let open = self.payments.iter().filter(|track| !track.closed);
         let violations = self.violations.iter();
-        let operations = (self.seats.iter().flat_map(|track| track.operations()))
+        let operations = (self.seats.iter().flat_map(SeatTrack::operations))
             .chain(open.flat_map(PaymentTrack::operations))
             .chain(violations.flat_map(|violation| &violation.operations))
             .chain(waiting.iter().flat_map(|queue| queue.iter()));
@@ -119,17 +120,14 @@ impl<R: RuleSet> Checker<R> {
     fn move_details(&mut self, details: &mut Details, waiting: &mut [&mut VecDeque<Operation>]) {
         let from = std::mem::take(details);
         let violations = self.violations.iter_mut();
-        let operations = (self
-            .seats
-            .iter_mut()
-            .flat_map(|track| track.operations_mut()))
-        .chain(
-            self.payments
-                .iter_mut()
-                .flat_map(PaymentTrack::operations_mut),
-        )
-        .chain(violations.flat_map(|violation| &mut violation.operations))
-        .chain(waiting.iter_mut().flat_map(|queue| queue.iter_mut()));
+        let operations = (self.seats.iter_mut().flat_map(SeatTrack::operations_mut))
+            .chain(
+                self.payments
+                    .iter_mut()
+                    .flat_map(PaymentTrack::operations_mut),
+            )
+            .chain(violations.flat_map(|violation| &mut violation.operations))
+            .chain(waiting.iter_mut().flat_map(|queue| queue.iter_mut()));
         for operation in operations {
             operation.move_detail(&from, details);
         }
