@@ -18,7 +18,7 @@ use super::operation::RecordNo;
 /// Stands for a sale where otherwise the number of a reason to refund stands.
 const SOLD: usize = RefundReason::ALL.len();
 
-/// What was decided about each payment of a run, as the answers said. On disk, about 60 bytes each.
+/// What was decided about each payment of a run, as the answers said..
 #[derive(Debug, Clone, Default)]
 pub struct Decided {
     file: Option<Arc<File>>,

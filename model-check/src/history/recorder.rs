@@ -42,7 +42,7 @@ pub struct RecorderOptions {
     pub check: bool,
     /// Keep the whole history, 64 bytes a call.
     pub keep: bool,
-    /// Write what was decided about each payment to a temporary file, about 60 bytes a payment. Only what is
+    /// Write what was decided about each payment to a temporary file, one line a payment. Only what is
     /// checked is written.
     pub decided: bool,
 }

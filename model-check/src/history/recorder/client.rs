@@ -18,7 +18,7 @@ use crate::history::operation::{Answer, Call, OPEN, Operation, When};
 const FULL: usize = 512;
 /// or when so much time has gone by since the last one did, in nanoseconds.
 const OLD: u64 = 10_000_000;
-/// A client forgets its numbers, and begins anew, when it has used so many names: 60 bytes each.
+/// A client forgets its numbers, and begins anew, when it has used so many names.
 pub(super) const MANY_NAMES: usize = 1 << 11;
 
 /// The instant of an invocation.
