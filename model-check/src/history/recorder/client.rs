@@ -33,7 +33,7 @@ impl Invoked {
     }
 }
 
-/// One thread's handle on a [`Recorder`].
+/// One thread's handle on a [`Recorder`](super::Recorder).
 ///
 /// Calls are made one after the other: invoke, call the store, complete. A call that is never completed
 /// (the thread panicked, the client was dropped, another call was invoked) counts as one of unknown
