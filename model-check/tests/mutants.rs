@@ -1,12 +1,16 @@
 //! Every planted fault is caught, by the check that is named for it.
 
 use model_check::mutants::{all, hunt};
+use rayon::prelude::*;
 
 #[test]
 fn every_mutant_is_caught_by_the_check_that_is_named_for_it() {
+    let hunts: Vec<_> = all()
+        .into_par_iter()
+        .map(|mutant| (mutant, hunt(mutant, 400, 1).expect("could run")))
+        .collect();
     let mut complaints = Vec::new();
-    for mutant in all() {
-        let hunt = hunt(mutant, 400, 1).expect("could run");
+    for (mutant, hunt) in hunts {
         eprintln!(
             "{:4} {:8} {:4} cases {:6.2} s  {}\n       small: {:?}\n       {}",
             mutant.id,
