@@ -143,11 +143,6 @@ impl Writer {
         }
     }
 
-    /// With the queue, what changes nothing does not come here; without it, everything does.
-    pub(super) const fn answers_from_snapshots(&self) -> bool {
-        self.queue.is_some()
-    }
-
     /// How many callers are in line; `None` without the queue.
     #[cfg(feature = "planted-faults")]
     pub(super) fn in_line(&self) -> Option<usize> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use r2d2::ManageConnection as _;
 
 use super::commit::Writer;
+use super::looks::Looks;
 use super::pool::{self, Closing, Manager, Open, Role};
 use super::readers::Readers;
 use super::settings::Planted;
@@ -22,7 +23,8 @@ pub enum Commit {
     /// is next. The yardstick for the queue.
     PerCall,
     /// Callers line up; the first commits for all that wait, up to `most` in one transaction: 1 to
-    /// 4,096. What changes nothing is answered from a snapshot and never waits for a commit.
+    /// 4,096. What changes nothing is answered from a snapshot and waits for no commit, as long as more
+    /// than about one call in five of its kind changes nothing.
     Queue {
         /// The most calls in one transaction.
         most: u32,
@@ -169,6 +171,7 @@ impl SqliteOptions {
                 (pool(Role::Writer, 1)?, readers)
             }
         };
+        let looks = || Looks::new(matches!(self.commit, Commit::Queue { .. }));
         Ok(SqliteStore {
             path: path.to_owned(),
             readers,
@@ -176,6 +179,9 @@ impl SqliteOptions {
             clock: Arc::clone(&self.clock),
             sql: self.sql.clone(),
             settings,
+            holds: looks(),
+            releases: looks(),
+            payments: looks(),
             writer: Writer::new(
                 writers,
                 self.clock,
