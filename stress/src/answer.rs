@@ -1,12 +1,12 @@
 //! The ways in which a call can end, as names to count by.
 
-use model_check::history::{Answer, Told};
+use model_check::history::{Answer, StateNo, Told};
 use soldonce::{
-    ConfirmOutcome, HoldOutcome, HoldRefusal, Outcome, Receipt, RefundReason, ReleaseOutcome,
-    StoreError,
+    ConfirmOutcome, HoldOutcome, HoldRefusal, Outcome, Receipt, RefundReason, ReleaseOutcome, Seat,
+    SeatStateKind, StoreError,
 };
 
-/// The three calls that a client makes.
+/// The calls that a client makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operation {
     /// `hold`
@@ -15,11 +15,13 @@ pub enum Operation {
     Release,
     /// `confirm_payment`
     Confirm,
+    /// `seat`
+    Seat,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Hold, Self::Release, Self::Confirm];
+    pub const ALL: [Self; 4] = [Self::Hold, Self::Release, Self::Confirm, Self::Seat];
 
     /// Its name in reports and thresholds.
     pub const fn name(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Operation {
             Self::Hold => "hold",
             Self::Release => "release",
             Self::Confirm => "confirm",
+            Self::Seat => "seat",
         }
     }
 }
@@ -96,14 +99,23 @@ const ROWS: [Row; Ending::COUNT] = [
     error(Confirm, "corrupt"),
     error(Confirm, "invalid"),
     error(Confirm, "database"),
+    outcome(Operation::Seat, "seen_free", "free"),
+    outcome(Operation::Seat, "seen_held", "held"),
+    outcome(Operation::Seat, "seen_sold", "sold"),
+    outcome(Operation::Seat, "no_seat", "no such seat"),
+    error(Operation::Seat, "busy"),
+    error(Operation::Seat, "unknown"),
+    error(Operation::Seat, "corrupt"),
+    error(Operation::Seat, "invalid"),
+    error(Operation::Seat, "database"),
 ];
 
 /// Where the errors of an operation begin.
-const ERRORS: [u8; 3] = [16, 21, 26];
+const ERRORS: [u8; 4] = [16, 21, 26, 35];
 
 impl Ending {
     /// How many there are.
-    pub const COUNT: usize = 31;
+    pub const COUNT: usize = 40;
     /// The seat is held for the caller.
     pub const HELD: Self = Self(0);
     /// The payment bought the seat.
@@ -111,7 +123,7 @@ impl Ending {
 
     /// All of them, in the order of the report.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> {
-        (0..ROWS.len()).map(|at| Self(u8::try_from(at).expect("31 rows")))
+        (0..ROWS.len()).map(|at| Self(u8::try_from(at).expect("40 rows")))
     }
 
     /// The number of its row.
@@ -156,17 +168,36 @@ impl Ending {
     pub fn of(operation: Operation, answer: &Result<Receipt<Outcome>, StoreError>) -> Self {
         match answer {
             Ok(receipt) => Self::of_outcome(&receipt.outcome),
-            Err(error) => Self(
-                ERRORS[operation as usize]
-                    + match error {
-                        StoreError::Busy { .. } => 0,
-                        StoreError::Unknown(_) => 1,
-                        StoreError::Corrupt { .. } => 2,
-                        StoreError::Invalid(_) | StoreError::UnknownSeat(_) => 3,
-                        StoreError::Database { .. } => 4,
-                    },
-            ),
+            Err(error) => Self::of_error(operation, error),
         }
+    }
+
+    /// How a look at a seat ended.
+    pub fn of_seat(answer: &Result<Receipt<Option<Seat>>, StoreError>) -> Self {
+        match answer {
+            Ok(receipt) => Self::of_state(receipt.outcome.as_ref().map(|seat| seat.state.kind())),
+            Err(error) => Self::of_error(Operation::Seat, error),
+        }
+    }
+
+    const fn of_state(state: Option<SeatStateKind>) -> Self {
+        Self(match state {
+            Some(SeatStateKind::Free) => 31,
+            Some(SeatStateKind::Held) => 32,
+            Some(SeatStateKind::Sold) => 33,
+            None => 34,
+        })
+    }
+
+    const fn of_error(operation: Operation, error: &StoreError) -> Self {
+        let place = match error {
+            StoreError::Busy { .. } => 0,
+            StoreError::Unknown(_) => 1,
+            StoreError::Corrupt { .. } => 2,
+            StoreError::Invalid(_) | StoreError::UnknownSeat(_) => 3,
+            StoreError::Database { .. } => 4,
+        };
+        Self(ERRORS[operation as usize] + place)
     }
 
     /// How a call ended, as far as a history shows: it does not tell one error from another, but for
@@ -196,7 +227,12 @@ impl Ending {
             Told::Duplicate(_) => Self(7),
             Told::Conflict(_) => Self(8),
             Told::RefundAgain(..) => Self(15),
-            Told::Seat(_) | Told::Payment(_) => unreachable!("a client of a run does not read"),
+            Told::Seat(seat) => Self::of_state(seat.map(|seat| match seat.state {
+                StateNo::Free => SeatStateKind::Free,
+                StateNo::Held { .. } => SeatStateKind::Held,
+                StateNo::Sold { .. } => SeatStateKind::Sold,
+            })),
+            Told::Payment(_) => unreachable!("a client of a run does not read payments"),
         }
     }
 

@@ -61,6 +61,10 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent, help_heading = "Workload")]
     pub redeliver_percent: f64,
 
+    /// How many buyers in a hundred look at their seat after each answer that they got for it
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent, help_heading = "Workload")]
+    pub look_percent: f64,
+
     /// How long a hold lives, in whole milliseconds [default: 250ms; churn: 20ms]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Workload")]
     pub ttl: Option<Duration>,
@@ -150,7 +154,7 @@ pub struct Args {
     ///
     /// A limit is a figure, one of < <= >= >, and a duration or a number. Figures are
     /// attempts_per_second, errors, fairness (Jain index between clients), unstarted, and
-    /// OPERATION.FIGURE or OPERATION.OUTCOME.FIGURE: the operation is hold, release, confirm or all;
+    /// OPERATION.FIGURE or OPERATION.OUTCOME.FIGURE: the operation is hold, release, confirm, seat or all;
     /// the outcome is named as in the evidence (refused stands for refused_held and refused_sold,
     /// refund for all refunds); the figure is p50, p90, p99, p99.9, p99.99, max, mean, min, count or
     /// rate (a second).

@@ -15,7 +15,10 @@ pub(crate) enum Call {
     },
     Release {
         claim: ClaimKey,
+        /// It comes twice.
         twice: bool,
+        /// The buyer looks at the seat after the answer.
+        look: bool,
     },
     Pay {
         payment: PaymentKey,
@@ -26,7 +29,11 @@ pub(crate) enum Call {
         double: bool,
         /// The same payment follows in somebody else's name.
         renamed: bool,
+        /// The buyer looks at the seat after the answer.
+        look: bool,
     },
+    /// A buyer looks at a seat.
+    Look { seat: u32 },
 }
 
 impl Call {
@@ -35,6 +42,7 @@ impl Call {
             Self::Hold { .. } => Operation::Hold,
             Self::Release { .. } => Operation::Release,
             Self::Pay { .. } => Operation::Confirm,
+            Self::Look { .. } => Operation::Seat,
         }
     }
 }

@@ -9,7 +9,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use soldonce::{Command, HoldDuration, HoldRequest, Recovery, SeatStore, StoreError};
+use soldonce::{
+    Command, HoldDuration, HoldRequest, Outcome, Receipt, Recovery, SeatId, SeatStore, StoreError,
+};
 
 use crate::answer::Ending;
 use crate::call::{Call, Due};
@@ -78,6 +80,31 @@ pub struct Own<'run> {
     pub twin: Option<Record>,
     /// Where the history goes.
     pub recording: Recording<'run>,
+}
+
+/// What a call asks of the store.
+enum Asked {
+    Command(Command),
+    Seat(SeatId),
+}
+
+/// A command that was made: when, and what was answered.
+struct Made {
+    started_ns: u64,
+    ended_ns: u64,
+    answer: Result<Receipt<Outcome>, StoreError>,
+}
+
+impl Made {
+    fn now(store: &dyn SeatStore, command: &Command, record: &mut Record) -> Self {
+        let started_ns = record.invoke(command);
+        let answer = store.execute(command);
+        Self {
+            started_ns,
+            ended_ns: record.complete(&answer),
+            answer,
+        }
+    }
 }
 
 /// One client of a run.
@@ -151,7 +178,6 @@ impl<'run> Client<'run> {
 
     /// Makes one call, measures it and does what its answer asks for.
     fn make(&mut self, call: Call, tries: u32, slot: Slot) {
-        let command = self.command(&call);
         let operation = call.operation();
         self.own.buffer.attempt(operation, slot.measured);
         if tries > 0 {
@@ -163,10 +189,36 @@ impl<'run> Client<'run> {
                 self.own.buffer.hot_hold();
             }
         }
-        let started_ns = self.own.record.invoke(&command);
-        let answer = self.shared.store.execute(&command);
-        let ended_ns = self.own.record.complete(&answer);
-        let ending = Ending::of(operation, &answer);
+        match self.asked(&call) {
+            Asked::Command(command) => {
+                let made = Made::now(self.shared.store, &command, &mut self.own.record);
+                self.answered(call, tries, slot, made);
+            }
+            Asked::Seat(seat) => {
+                let started_ns = self.own.record.invoke_seat(&seat);
+                let answer = self.shared.store.seat(&seat);
+                let ended_ns = self.own.record.complete_seat(&answer);
+                let ending = Ending::of_seat(&answer);
+                self.measured(ending, slot, started_ns, ended_ns);
+                if let Err(error) = answer {
+                    self.failed(call, tries, ending, &error, ended_ns);
+                }
+            }
+        }
+        self.was_made(&call);
+    }
+
+    /// Measures a command that was made, and does what its answer asks for.
+    fn answered(&mut self, call: Call, tries: u32, slot: Slot, made: Made) {
+        let ending = Ending::of(call.operation(), &made.answer);
+        self.measured(ending, slot, made.started_ns, made.ended_ns);
+        match made.answer {
+            Ok(receipt) => self.react(&call, &receipt.outcome, made.ended_ns),
+            Err(error) => self.failed(call, tries, ending, &error, made.ended_ns),
+        }
+    }
+
+    fn measured(&mut self, ending: Ending, slot: Slot, started_ns: u64, ended_ns: u64) {
         self.own.buffer.answered(Sample {
             ending,
             measured: slot.measured,
@@ -174,11 +226,6 @@ impl<'run> Client<'run> {
             started_ns,
             ended_ns,
         });
-        match answer {
-            Ok(receipt) => self.react(&call, &receipt.outcome, ended_ns),
-            Err(error) => self.failed(call, tries, ending, &error, ended_ns),
-        }
-        self.was_made(&call);
     }
 
     /// A call was made, and what follows from its answer is put off.
@@ -197,9 +244,9 @@ impl<'run> Client<'run> {
         }
     }
 
-    fn command(&self, call: &Call) -> Command {
+    fn asked(&self, call: &Call) -> Asked {
         let names = self.shared.names;
-        match call {
+        Asked::Command(match call {
             Call::Hold { intent, seat, .. } => Command::Hold(HoldRequest {
                 seat: names.seat(Some(*seat)),
                 owner: names.owner(self.buyer(intent.number)),
@@ -210,7 +257,8 @@ impl<'run> Client<'run> {
                 payment: names.payment(*payment),
                 claim: names.claim(*claim),
             },
-        }
+            Call::Look { seat } => return Asked::Seat(names.seat(Some(*seat))),
+        })
     }
 
     /// The buyer behind an intent. Buyers come again, so that a long run does not name ever more of

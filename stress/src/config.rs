@@ -190,6 +190,7 @@ impl TryFrom<Args> for Config {
                 pay_within,
                 mix,
                 redeliver_percent: args.redeliver_percent,
+                look_percent: args.look_percent,
             },
             ttl: hold,
             seed: args.seed,

@@ -11,10 +11,11 @@ use std::path::Path;
 use std::thread;
 
 use model_check::history::{
-    Answer, Call, History, OPEN, Operation, Recorded, Recorder, RecorderOptions, Told,
+    Answer, Call, History, Names, OPEN, Operation, Recorded, Recorder, RecorderOptions, StateNo,
+    Told,
 };
 use model_check::serializable::{Verdict, Violation};
-use soldonce::{Command, PaymentId, SeatId, SeatStore};
+use soldonce::{Command, Decision, PaymentId, SeatId, SeatStore};
 
 use crate::RunError;
 use crate::clock::RunClock;
@@ -183,7 +184,9 @@ fn call_in_words(operation: &Operation, history: &History) -> String {
         (Call::Hold { .. } | Call::Release(_) | Call::Confirm { .. }, None) => String::new(),
     };
     let answer = match operation.answer(&history.details) {
-        Answer::Receipt { told, version, .. } => format!("{} at {version}", told_in_words(&told)),
+        Answer::Receipt { told, version, .. } => {
+            format!("{} at {version}", told_in_words(&told, names))
+        }
         Answer::NoSuchSeat => "no such seat".to_owned(),
         Answer::NotApplied => "an error, not applied".to_owned(),
         Answer::Unknown => "no answer".to_owned(),
@@ -198,7 +201,7 @@ fn call_in_words(operation: &Operation, history: &History) -> String {
     )
 }
 
-fn told_in_words(told: &Told) -> String {
+fn told_in_words(told: &Told, names: &Names) -> String {
     match told {
         Told::Held { hold_id, .. } => format!("held {hold_id}"),
         Told::AlreadyHeld { hold_id, .. } => format!("already held {hold_id}"),
@@ -212,8 +215,17 @@ fn told_in_words(told: &Told) -> String {
         Told::Duplicate(_) => "duplicate".to_owned(),
         Told::Conflict(_) => "conflict".to_owned(),
         Told::Seat(None) => "no seat".to_owned(),
-        Told::Seat(Some(row)) => format!("{:?}", row.state),
+        Told::Seat(Some(row)) => match row.state {
+            StateNo::Free => "free".to_owned(),
+            StateNo::Held { owner, hold_id, .. } => {
+                format!("held by {} {hold_id}", names.owner_id(owner))
+            }
+            StateNo::Sold { payment, .. } => format!("sold for {}", names.payment_id(payment)),
+        },
         Told::Payment(None) => "not known".to_owned(),
-        Told::Payment(Some(record)) => format!("{:?}", record.decision),
+        Told::Payment(Some(record)) => match record.decision {
+            Decision::Sold => "bought the seat".to_owned(),
+            Decision::RefundRequired(reason) => format!("refund, {reason}"),
+        },
     }
 }

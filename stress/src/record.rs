@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use model_check::history::{Client, Journal, Recorder};
-use soldonce::{Command, Outcome, PaymentId, Receipt, StoreError};
+use soldonce::{Command, Outcome, PaymentId, Receipt, Seat, SeatId, StoreError};
 
 use crate::RunError;
 use crate::clock::RunClock;
@@ -80,6 +80,24 @@ impl Record {
         match self {
             Self::Checked(client) => client.complete(answer),
             Self::Journal(journal) => journal.complete(answer),
+        }
+    }
+
+    /// Just before a seat is read. Returns the instant.
+    pub fn invoke_seat(&mut self, seat: &SeatId) -> u64 {
+        match self {
+            Self::Checked(client) => client.invoke_seat(seat).instant(),
+            Self::Journal(journal) => journal
+                .invoke_seat(seat)
+                .unwrap_or_else(|error| give_up(&error)),
+        }
+    }
+
+    /// Just after a seat was read. Returns the instant.
+    pub fn complete_seat(&mut self, answer: &Result<Receipt<Option<Seat>>, StoreError>) -> u64 {
+        match self {
+            Self::Checked(client) => client.complete_seat(answer),
+            Self::Journal(journal) => journal.complete_seat(answer),
         }
     }
 

@@ -111,6 +111,7 @@ fn configuration(builder: &mut Builder, config: &Config) {
         .config("seats", workload.seats)
         .config("mix", workload.mix.to_string())
         .config("redeliver_percent", real(workload.redeliver_percent))
+        .config("look_percent", real(workload.look_percent))
         .config("ttl_ms", config.ttl.as_millis())
         .config("pay_within_us", nanos(workload.pay_within) / 1_000)
         .config("clients", config.clients)

@@ -87,7 +87,7 @@ impl Calls {
                     .find(|operation| operation.name() == name)
                     .ok_or_else(|| {
                         format!(
-                            "there is no {name:?}; there are hold, release, confirm, all, \
+                            "there is no {name:?}; there are hold, release, confirm, seat, all, \
                              attempts_per_second, errors, fairness and unstarted"
                         )
                     })?,

@@ -68,6 +68,8 @@ pub struct Workload {
     pub mix: Mix,
     /// In how many calls of a hundred the answer is lost, so that the same call is made once more.
     pub redeliver_percent: f64,
+    /// How many buyers in a hundred look at their seat after each answer that they got for it.
+    pub look_percent: f64,
 }
 
 /// Which seat a buyer goes for.
@@ -94,6 +96,8 @@ pub struct Intent {
     pub repeat_hold: bool,
     /// Whether the answer to the payment or release is lost, so that it comes twice.
     pub repeat_next: bool,
+    /// Whether they look at their seat after the hold, and after the payment or release.
+    pub look: bool,
 }
 
 /// The endless intents of one client.
@@ -167,6 +171,7 @@ impl Iterator for Intents {
             wait_us: u64::try_from(wait.as_micros()).unwrap_or(u64::MAX),
             repeat_hold: self.rng.random_range(0.0..100.0) < lost,
             repeat_next: self.rng.random_range(0.0..100.0) < lost,
+            look: self.rng.random_range(0.0..100.0) < self.workload.look_percent,
         };
         self.next += 1;
         Some(intent)
@@ -191,6 +196,7 @@ pub fn fingerprint(workload: &Workload, seed: u64, clients: u32) -> evidence::Sh
                 intent.plan as u8,
                 u8::from(intent.repeat_hold),
                 u8::from(intent.repeat_next),
+                u8::from(intent.look),
             ]);
             all.extend(seat.to_le_bytes());
             all.extend(intent.wait_us.to_le_bytes());
@@ -215,6 +221,7 @@ mod tests {
             pay_within: Duration::from_millis(50),
             mix: Mix::default_of(Shape::Rush),
             redeliver_percent: 10.0,
+            look_percent: 10.0,
         }
     }
 

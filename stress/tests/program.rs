@@ -50,7 +50,7 @@ fn a_run_prints_a_table_of_at_most_80_columns_and_writes_evidence_that_verifies(
     assert!(out.contains(&*name), "{name} is printed");
     let statement = evidence::verify_file(&file).expect("it verifies");
     assert_eq!(statement.predicate.verdict, evidence::Verdict::Holds);
-    let attempts: u64 = statement.predicate.results.operations[..3]
+    let attempts: u64 = statement.predicate.results.operations[..4]
         .iter()
         .map(|operation| operation.attempts.0)
         .sum();
@@ -132,10 +132,21 @@ fn a_missed_threshold_is_exit_code_4_and_says_by_how_much() {
 
 #[test]
 fn a_store_that_is_broken_on_purpose_is_exit_code_3_with_a_witness() {
-    // The last two need the same payment twice at once.
-    for mutant in ["M34", "N02", "M01", "M03", "M19"] {
+    let rush = "--workload rush --ttl 50ms";
+    // Every buyer looks at their seat, and now and then before the next command.
+    let looks = "--workload churn --look-percent 100";
+    let mutants = [
+        ("M34", rush),
+        ("N02", rush),
+        ("M01", rush),
+        // The same payment twice at once.
+        ("M03", rush),
+        ("M19", rush),
+        ("T02", looks),
+    ];
+    for (mutant, options) in mutants {
         let folder = tempfile::tempdir().expect("a folder");
-        let options = format!("--duration 2s --ttl 50ms --store mutant:{mutant}");
+        let options = format!("--duration 2s --store mutant:{mutant} {options}");
         let (code, out, err) = ended(stress(folder.path(), &options));
         assert_eq!(code, Some(3), "{mutant}: {out}{err}");
         assert!(out.contains("FAIL"), "{out}");

@@ -11,12 +11,12 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
-use soldonce::{Command, Outcome, Receipt, StoreError};
+use soldonce::{Command, Outcome, Receipt, Seat, SeatId, StoreError};
 
 use super::details::Details;
 use super::file::{FileError, Reader, Writer, line_begins, line_ends};
 use super::names::Names;
-use super::operation::Answer;
+use super::operation::{Answer, Call};
 use super::{Header, History, RunClock};
 
 /// Numbers begin anew when so many names were used.
@@ -59,6 +59,18 @@ impl<W: Write> Journal<W> {
     /// # Errors
     /// When it could not be written; then the call must not be made.
     pub fn invoke(&mut self, command: &Command) -> io::Result<u64> {
+        self.begin(|names| names.call(command))
+    }
+
+    /// Just before a seat is read; else like [`Journal::invoke`].
+    ///
+    /// # Errors
+    /// When it could not be written; then the seat must not be read.
+    pub fn invoke_seat(&mut self, seat: &SeatId) -> io::Result<u64> {
+        self.begin(|names| Call::ReadSeat(names.seat(seat)))
+    }
+
+    fn begin(&mut self, call: impl FnOnce(&mut Names) -> Call) -> io::Result<u64> {
         if self.in_flight {
             self.text.extend_from_slice(UNKNOWN);
         }
@@ -66,7 +78,7 @@ impl<W: Write> Journal<W> {
         if seats + owners + payments > MANY_NAMES {
             self.names = Names::default();
         }
-        let call = self.names.call(command);
+        let call = call(&mut self.names);
         let invoked = self.clock.instant();
         line_begins(&mut self.text, self.client, invoked, &call, &self.names);
         self.in_flight = true;
@@ -82,8 +94,25 @@ impl<W: Write> Journal<W> {
             Ok(receipt) => self.names.told(&receipt.outcome).receipt(receipt),
             Err(error) => Answer::of_error(error),
         };
+        self.end(returned, &answer)
+    }
+
+    /// Just after a seat was read; else like [`Journal::complete`].
+    pub fn complete_seat(&mut self, result: &Result<Receipt<Option<Seat>>, StoreError>) -> u64 {
+        let returned = self.clock.instant();
+        let answer = match result {
+            Ok(receipt) => self
+                .names
+                .told_seat(receipt.outcome.as_ref())
+                .receipt(receipt),
+            Err(_) => Answer::NotApplied,
+        };
+        self.end(returned, &answer)
+    }
+
+    fn end(&mut self, returned: u64, answer: &Answer) -> u64 {
         if std::mem::take(&mut self.in_flight) {
-            line_ends(&mut self.text, returned, &answer, &self.names);
+            line_ends(&mut self.text, returned, answer, &self.names);
         }
         returned
     }

@@ -1,5 +1,7 @@
 //! Recording on threads: everything arrives, in order, with the right names.
 
+use std::collections::HashSet;
+
 use soldonce::{
     Claim, Clock as _, Command, ConfirmOutcome, HoldDuration, HoldId, HoldOutcome, HoldRequest,
     Outcome, OwnerId, Receipt, RefundReason, ReleaseOutcome, StoreError, Version,
@@ -181,6 +183,13 @@ fn pay_and_close(client: &mut Client, clock: &RunClock, payments: std::ops::Rang
     }
 }
 
+/// Waits until so many calls were checked.
+fn wait_for(recorder: &Recorder, calls: u64) {
+    while recorder.so_far().counts.operations < calls {
+        std::thread::yield_now();
+    }
+}
+
 fn start_to_forget(clock: &RunClock, keep: bool) -> Recorder {
     Recorder::start(RecorderOptions {
         decided: true,
@@ -195,7 +204,15 @@ fn closed_payments_are_forgotten_and_written_down() {
     let clock = RunClock::start();
     let recorder = start_to_forget(&clock, false);
     let mut client = recorder.client();
-    pay_and_close(&mut client, &clock, 0..PAYMENTS);
+    for payments in (0..PAYMENTS)
+        .step_by(5_000)
+        .map(|first| first..first + 5_000)
+    {
+        pay_and_close(&mut client, &clock, payments.clone());
+        client.hand_over();
+        // Else a busy machine may leave all of them in the channel.
+        wait_for(&recorder, payments.end);
+    }
     let _ = client.invoke(&pay(PAYMENTS));
     client.complete(&refund(&clock));
     drop(client);
@@ -270,6 +287,38 @@ fn a_payment_is_closed_after_the_calls_of_every_client_that_returned_before() {
         panic!("two decisions about one payment");
     };
     assert_eq!(found[0].rule, crate::serializable::Rule::OneDecision);
+}
+
+#[test]
+fn a_second_close_does_not_close_the_next_payment_of_the_number() {
+    /// Enough for the closed ones to be forgotten.
+    const MANY: u64 = 20_000;
+    let clock = RunClock::start();
+    let recorder = start_to_forget(&clock, false);
+    let (mut client, mut twin) = (recorder.client(), recorder.client());
+    pay_and_close(&mut client, &clock, 0..MANY);
+    client.hand_over();
+    // The twin promises that it has no call from before all this, but none after it.
+    twin.hand_over();
+    for number in 0..MANY {
+        client.close_payment(&PaymentId::new(format!("p{number}")).expect("valid"));
+    }
+    client.hand_over();
+    wait_for(&recorder, MANY);
+    // These take numbers that are free again, and stay open.
+    for number in MANY..2 * MANY {
+        let _ = client.invoke(&pay(number));
+        client.complete(&refund(&clock));
+    }
+    client.hand_over();
+    drop(twin);
+    drop(client);
+    let remembered: HashSet<_> = recorder.remembered_payments().into_iter().collect();
+    for number in MANY..2 * MANY {
+        let open = PaymentId::new(format!("p{number}")).expect("valid");
+        assert!(remembered.contains(&open), "{open} is open");
+    }
+    assert_eq!(recorder.finish().report.verdict, Verdict::Holds);
 }
 
 #[test]

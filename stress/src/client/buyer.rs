@@ -25,6 +25,9 @@ impl Client<'_> {
                 Outcome::Hold(HoldOutcome::Held { hold_id, .. }),
             ) => {
                 self.holds(&intent, seat, *hold_id, now_ns);
+                if intent.look {
+                    self.put_off(Call::Look { seat }, 0, now_ns);
+                }
                 if intent.repeat_hold {
                     let again = Call::Hold {
                         intent,
@@ -40,15 +43,16 @@ impl Client<'_> {
             (Call::Hold { seat, .. }, Outcome::Hold(HoldOutcome::Refused(HoldRefusal::Sold))) => {
                 self.shared.hot.sold(seat);
             }
-            (Call::Release { claim, twice: true }, _) => {
-                self.put_off(
-                    Call::Release {
+            (Call::Release { claim, twice, look }, _) => {
+                if twice {
+                    let again = Call::Release {
                         claim,
                         twice: false,
-                    },
-                    0,
-                    now_ns,
-                );
+                        look: false,
+                    };
+                    self.put_off(again, 0, now_ns);
+                }
+                self.looks(look, claim, now_ns);
             }
             (
                 Call::Pay {
@@ -57,49 +61,46 @@ impl Client<'_> {
                     twice,
                     double,
                     renamed,
+                    look,
                 },
                 Outcome::Confirm(outcome),
             ) => {
                 self.told(payment, claim, outcome);
-                if twice {
-                    let again = Call::Pay {
+                self.looks(look, claim, now_ns);
+                let mut pay = |payment, claim| {
+                    let call = Call::Pay {
                         payment,
                         claim,
                         twice: false,
                         double: false,
                         renamed: false,
+                        look: false,
                     };
-                    self.put_off(again, 0, now_ns);
+                    self.put_off(call, 0, now_ns);
+                };
+                if twice {
+                    pay(payment, claim);
                 }
                 if renamed {
-                    let claim = ClaimKey {
-                        owner: stranger_to(claim.owner),
-                        ..claim
-                    };
-                    let renamed = Call::Pay {
-                        payment,
-                        claim,
-                        twice: false,
-                        double: false,
-                        renamed: false,
-                    };
-                    self.put_off(renamed, 0, now_ns);
+                    let owner = stranger_to(claim.owner);
+                    pay(payment, ClaimKey { owner, ..claim });
                 }
                 if double {
-                    let second = Call::Pay {
-                        payment: PaymentKey {
-                            second: true,
-                            ..payment
-                        },
-                        claim,
-                        twice: false,
-                        double: false,
-                        renamed: false,
+                    let second = PaymentKey {
+                        second: true,
+                        ..payment
                     };
-                    self.put_off(second, 0, now_ns);
+                    pay(second, claim);
                 }
             }
-            (Call::Hold { .. } | Call::Release { .. } | Call::Pay { .. }, _) => {}
+            (Call::Hold { .. } | Call::Pay { .. } | Call::Look { .. }, _) => {}
+        }
+    }
+
+    /// A buyer looks at the seat of their claim at once, if they are one who looks.
+    fn looks(&mut self, look: bool, claim: ClaimKey, now_ns: u64) {
+        if let (true, Some(seat)) = (look, claim.seat) {
+            self.put_off(Call::Look { seat }, 0, now_ns);
         }
     }
 
@@ -124,12 +125,14 @@ impl Client<'_> {
             twice: intent.repeat_next,
             double: intent.plan == Plan::Double,
             renamed: intent.plan == Plan::Renamed,
+            look: intent.look,
         };
         let call = match intent.plan {
             Plan::Lapse => return,
             Plan::Release | Plan::Quit => Call::Release {
                 claim: own,
                 twice: intent.repeat_next,
+                look: intent.look,
             },
             Plan::Pay | Plan::Late | Plan::Double | Plan::Renamed => pay(payment, own),
             Plan::Stranger => {
@@ -140,6 +143,7 @@ impl Client<'_> {
                 let release = Call::Release {
                     claim,
                     twice: false,
+                    look: false,
                 };
                 self.put_off(release, 0, now_ns);
                 pay(payment, claim)

@@ -4,21 +4,12 @@
 use std::sync::Barrier;
 use std::thread;
 
-use soldonce::{Command, Outcome, Receipt, SeatStore, StoreError};
+use soldonce::{Command, SeatStore};
 
-use super::Client;
-use crate::answer::Ending;
+use super::{Asked, Client, Made};
 use crate::call::Call;
-use crate::meter::Sample;
 use crate::pace::{Pace, Slot};
 use crate::record::Record;
-
-/// A call that was made: when, and what was answered.
-struct Made {
-    started_ns: u64,
-    ended_ns: u64,
-    answer: Result<Receipt<Outcome>, StoreError>,
-}
 
 impl Client<'_> {
     /// Makes the call and its repetition at once, the latter on a thread of its own, when it is one that
@@ -32,24 +23,33 @@ impl Client<'_> {
                 twice: true,
                 double,
                 renamed,
+                look,
             } if payment.buyer.number.is_multiple_of(2) => {
-                let pay = |double, renamed| Call::Pay {
+                let pay = |double, renamed, look| Call::Pay {
                     payment,
                     claim,
                     twice: false,
                     double,
                     renamed,
+                    look,
                 };
-                (pay(double, renamed), pay(false, false))
+                (pay(double, renamed, look), pay(false, false, false))
             }
-            Call::Release { claim, twice: true } if claim.owner.number.is_multiple_of(2) => {
-                let once = Call::Release {
+            Call::Release {
+                claim,
+                twice: true,
+                look,
+            } if claim.owner.number.is_multiple_of(2) => {
+                let release = |look| Call::Release {
                     claim,
                     twice: false,
+                    look,
                 };
-                (once, once)
+                (release(look), release(false))
             }
-            Call::Hold { .. } | Call::Release { .. } | Call::Pay { .. } => return false,
+            Call::Hold { .. } | Call::Release { .. } | Call::Pay { .. } | Call::Look { .. } => {
+                return false;
+            }
         };
         // A second caller only where it will call: one that does not holds the check back.
         if !self.own.record.is_checked() || !pace.one_more(slot) {
@@ -58,26 +58,16 @@ impl Client<'_> {
         if self.own.twin.is_none() {
             self.own.twin = self.own.recording.twin();
         }
-        let command = self.command(call);
+        let Asked::Command(command) = self.asked(call) else {
+            return false;
+        };
         let twin = self.own.twin.as_mut();
         let twin = twin.expect("a recorder has room for another caller");
         let both = both(self.shared.store, &command, &mut self.own.record, twin);
         twin.hand_over();
         for (call, made) in [first, second].into_iter().zip(both) {
-            let operation = call.operation();
-            let ending = Ending::of(operation, &made.answer);
-            self.own.buffer.attempt(operation, slot.measured);
-            self.own.buffer.answered(Sample {
-                ending,
-                measured: slot.measured,
-                intended_ns: slot.intended_ns.unwrap_or(made.started_ns),
-                started_ns: made.started_ns,
-                ended_ns: made.ended_ns,
-            });
-            match made.answer {
-                Ok(receipt) => self.react(&call, &receipt.outcome, made.ended_ns),
-                Err(error) => self.failed(call, 0, ending, &error, made.ended_ns),
-            }
+            self.own.buffer.attempt(call.operation(), slot.measured);
+            self.answered(call, 0, slot, made);
         }
         self.was_made(call);
         true
@@ -93,13 +83,7 @@ fn both(
     let start = Barrier::new(2);
     let make = |record: &mut Record| {
         start.wait();
-        let started_ns = record.invoke(command);
-        let answer = store.execute(command);
-        Made {
-            started_ns,
-            ended_ns: record.complete(&answer),
-            answer,
-        }
+        Made::now(store, command, record)
     };
     thread::scope(|scope| {
         let other = scope.spawn(|| make(twin));

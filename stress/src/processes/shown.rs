@@ -71,7 +71,8 @@ impl Shown {
                     };
                     Operation::Confirm
                 }
-                Call::ReadSeat(_) | Call::ReadPayment(_) => continue,
+                Call::ReadSeat(_) => Operation::Seat,
+                Call::ReadPayment(_) => continue,
             };
             let counts = &mut shown.figures.unmeasured;
             counts.attempts[kind as usize] += 1;

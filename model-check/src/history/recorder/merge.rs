@@ -1,6 +1,6 @@
 //! The recorder's thread: it puts what all clients hand over into one order, and feeds the check.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,6 +29,8 @@ pub(super) struct Merge {
     sink: Option<Sink>,
     /// Payments that are closed are forgotten.
     forgets: bool,
+    /// Those that are closed, or will be, and are not forgotten.
+    closed: HashSet<PaymentNo>,
     held_back: usize,
     most_held_back: usize,
 }
@@ -67,6 +69,7 @@ impl Merge {
             clock,
             clients: Vec::new(),
             forgets: checker.is_some() && !keep,
+            closed: HashSet::new(),
             checker,
             history,
             keep,
@@ -148,11 +151,13 @@ impl Merge {
             queue.waiting.push_back(operation);
         }
         if self.forgets {
-            let closed = batch.closed.iter().map(|closed| {
+            for closed in &batch.closed {
                 let payment = queue.numbering.payment(*closed);
-                (batch.at, payment)
-            });
-            queue.closed.extend(closed);
+                // Once only: after the first its number may be another payment's.
+                if self.closed.insert(payment) {
+                    queue.closed.push_back((batch.at, payment));
+                }
+            }
         }
         self.held_back += batch.operations.len();
         self.most_held_back = self.most_held_back.max(self.held_back);
@@ -223,6 +228,7 @@ impl Merge {
                 sink.write(record, names);
             }
             names.give_back(record.payment);
+            self.closed.remove(&record.payment);
         });
     }
 
@@ -231,6 +237,7 @@ impl Merge {
         if self.forgets {
             self.forget();
             self.forgets = false;
+            self.closed.clear();
             for queue in &mut self.clients {
                 queue.closed.clear();
             }
