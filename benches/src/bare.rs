@@ -26,25 +26,34 @@ pub fn connection(store: &SqliteStore) -> Result<Connection, Error> {
         if name == "user_version" {
             continue;
         }
-        let set = |connection: &Connection| -> rusqlite::Result<String> {
-            connection.pragma_update(None, name, value)?;
-            connection.pragma_query_value(None, name, |row| {
-                Ok(match row.get_ref(0)? {
-                    ValueRef::Integer(number) => number.to_string(),
-                    other => other.as_str()?.to_owned(),
-                })
-            })
-        };
-        let read = set(&connection).map_err(Error::sqlite("setting up a connection"))?;
-        if read != *value {
-            return Err(Error::Answer {
-                doing: "setting up a connection",
-                expected: "the store's settings",
-                got: format!("{name} = {read} instead of {value}"),
-            });
-        }
+        set(&connection, name, value)?;
     }
     Ok(connection)
+}
+
+/// Sets a pragma and reads it back.
+///
+/// # Errors
+/// [`Error::Sqlite`]; [`Error::Answer`] when it reads otherwise.
+pub fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Error> {
+    let set = || -> rusqlite::Result<String> {
+        connection.pragma_update(None, name, value)?;
+        connection.pragma_query_value(None, name, |row| {
+            Ok(match row.get_ref(0)? {
+                ValueRef::Integer(number) => number.to_string(),
+                other => other.as_str()?.to_owned(),
+            })
+        })
+    };
+    let read = set().map_err(Error::sqlite("setting up a connection"))?;
+    if read == value {
+        return Ok(());
+    }
+    Err(Error::Answer {
+        doing: "setting up a connection",
+        expected: "the setting that was asked for",
+        got: format!("{name} = {read} instead of {value}"),
+    })
 }
 
 /// A loop that commits so many holds at a time: `BEGIN IMMEDIATE`, the store's own `UPDATE` for each

@@ -82,6 +82,19 @@ impl Findings {
 
     /// Adds a comparison.
     pub fn compare(&mut self, comparison: Comparison<'_>) {
+        let ratio = self.keep(comparison);
+        self.row(
+            comparison.what,
+            &comparison.shown(comparison.ours),
+            &comparison.shown(comparison.yardstick),
+            comparison.beside,
+            ratio,
+            comparison.aim,
+        );
+    }
+
+    /// Keeps a comparison that stands in a table of its own, and gives its ratio.
+    pub fn keep(&mut self, comparison: Comparison<'_>) -> Spread {
         self.side(comparison.ours);
         self.side(comparison.yardstick);
         let name = format!("{}, against {}", comparison.what, comparison.beside);
@@ -98,14 +111,7 @@ impl Findings {
                 ratio.greatest,
             ))
             .figure(comparison.figure(name));
-        self.row(
-            comparison.what,
-            &comparison.shown(comparison.ours),
-            &comparison.shown(comparison.yardstick),
-            comparison.beside,
-            ratio,
-            comparison.aim,
-        );
+        ratio
     }
 
     /// Adds how evenly two crowds were served, each round by itself and all together. The aim is for

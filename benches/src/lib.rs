@@ -13,6 +13,7 @@
 pub mod arguments;
 pub mod bare;
 pub mod bulk;
+pub mod callers;
 pub mod comparison;
 pub mod error;
 pub mod findings;

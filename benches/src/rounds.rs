@@ -8,7 +8,7 @@ use evidence::Samples;
 use crate::error::Error;
 
 /// What one side did in one round: so many things in so much time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taken {
     /// How many.
     pub count: u64,
@@ -20,6 +20,12 @@ impl Taken {
     /// Nanoseconds a thing; endless when nothing was done.
     pub fn ns_each(self) -> f64 {
         as_ns(self.time) / as_float(self.count)
+    }
+
+    /// Adds so many more.
+    pub fn again(&mut self, count: u64, time: Duration) {
+        self.count += count;
+        self.time += time;
     }
 }
 

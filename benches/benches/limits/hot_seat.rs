@@ -3,40 +3,59 @@
 //! Four holds of five are for the hot seat, the fifth for any other of the hall. Who gets a hold pays
 //! at once. When the hot seat is sold, the next one is hot. Each round has a new file, so that both
 //! engines see the same hall.
+//!
+//! Bare point reads in as many threads stand beside it: no store on SQLite can refuse faster than it can
+//! read the seat.
 
 use benches::comparison::{By, Comparison};
 use benches::findings::Findings;
 use benches::race::{Crowd, crowd};
 use benches::rounds::{Side, Taken, interleaved};
 use benches::rush::{Buyer, Hall, SOLD};
-use benches::scratch;
+use benches::scratch::{self, seat_ids};
 use benches::{Error, report};
 use evidence::{Check, Law, Reference, Rule};
 use soldonce::SeatStateKind;
 
 use crate::context::{Context, Engine, PER_CALL};
+use crate::refused::{READS, reads};
 
 /// Compares attempts a second, the longest wait and fairness of the two engines.
 pub(crate) fn ask(context: &Context, found: &mut Findings, clients: usize) -> Result<(), Error> {
     let mut queue = Watched::new(Engine::Queue, clients);
     let mut each = Watched::new(Engine::PerCall, clients);
+    let store = context.store(&format!("hot-{clients}-bare"), Engine::Queue.options())?;
+    let seats = seat_ids(0..context.scale.seats);
+    scratch::add(&store, &seats)?;
+    let seat = &seats[seats.len() / 2];
     let sides = interleaved(
         context.scale.rounds,
         vec![
             (queue.name.clone(), Box::new(|| queue.round(context))),
             (each.name.clone(), Box::new(|| each.round(context))),
+            (
+                format!("hot seat/{clients} threads/bare reads"),
+                Box::new(|| reads(&store, seat, clients, context.scale.round)),
+            ),
         ],
     )?;
     queue.report(found)?;
     each.report(found)?;
     let is_32 = clients == 32;
-    found.compare(Comparison {
+    let attempts = Comparison {
         what: &format!("hot seat, {clients} clients: attempts"),
         by: By::Rate,
         ours: &sides[0],
         yardstick: &sides[1],
         beside: PER_CALL,
         aim: Some((Rule::AtLeast, if is_32 { 8.0 } else { 10.0 })),
+    };
+    found.compare(attempts);
+    found.compare(Comparison {
+        yardstick: &sides[2],
+        beside: READS,
+        aim: None,
+        ..attempts
     });
     found.compare(Comparison {
         what: &format!("hot seat, {clients} clients: longest wait"),

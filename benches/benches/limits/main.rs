@@ -11,6 +11,7 @@ mod growth;
 mod hot_seat;
 mod one_client;
 mod refused;
+mod settings;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ type Question = (
     fn(&Context, &mut Findings) -> Result<(), Error>,
 );
 
-const QUESTIONS: [Question; 9] = [
+const QUESTIONS: [Question; 10] = [
     ("hot seat/32 clients", |context, found| {
         hot_seat::ask(context, found, 32)
     }),
@@ -43,6 +44,7 @@ const QUESTIONS: [Question; 9] = [
     ("refused/8 threads", |context, found| {
         refused::ask(context, found, 8)
     }),
+    ("settings/commits and reads", settings::ask),
     ("growth/clients", growth::clients),
     ("growth/seats", growth::seats),
     ("growth/payments", growth::payments),

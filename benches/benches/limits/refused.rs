@@ -4,6 +4,8 @@
 //! store's own `SELECT`, prepared once, on the same row of the same file, with a connection of its own
 //! for each thread, and looks at every column.
 
+use std::time::Duration;
+
 use benches::bare::{self, Read};
 use benches::bulk::Bulk;
 use benches::comparison::{By, Comparison};
@@ -16,6 +18,9 @@ use evidence::Rule;
 use soldonce::{HoldDuration, HoldOutcome, HoldRequest, SeatId, SeatStore as _, SqliteStore};
 
 use crate::context::{Context, Engine, owner};
+
+/// The yardstick of a refusal, in a few words.
+pub(crate) const READS: &str = "bare prepared point reads";
 
 /// Compares refusals with bare reads, in so many threads.
 pub(crate) fn ask(context: &Context, found: &mut Findings, threads: usize) -> Result<(), Error> {
@@ -36,7 +41,10 @@ pub(crate) fn ask(context: &Context, found: &mut Findings, threads: usize) -> Re
         context.scale.loops,
         vec![
             (ours, Box::new(|| refusals(context, &store, seat, threads))),
-            (bare, Box::new(|| reads(context, &store, seat, threads))),
+            (
+                bare,
+                Box::new(|| reads(&store, seat, threads, context.scale.one_loop)),
+            ),
         ],
     )?;
     found.audits(&names[0], &[report::audited(&names[0], &store)?.1]);
@@ -49,7 +57,7 @@ pub(crate) fn ask(context: &Context, found: &mut Findings, threads: usize) -> Re
         by: By::Rate,
         ours: &sides[0],
         yardstick: &sides[1],
-        beside: "bare prepared point reads",
+        beside: READS,
         aim: Some((Rule::AtLeast, limit)),
     });
     Ok(())
@@ -85,13 +93,14 @@ fn refusals(
     Ok(together(&each))
 }
 
-fn reads(
-    context: &Context,
+/// Bare reads of this seat, in so many threads.
+pub(crate) fn reads(
     store: &SqliteStore,
     seat: &SeatId,
     threads: usize,
+    length: Duration,
 ) -> Result<Taken, Error> {
-    let each = race(threads, context.scale.one_loop, |_, start| {
+    let each = race(threads, length, |_, start| {
         let connection = bare::connection(store)?;
         let mut read = Read::prepare(&connection)?;
         start.wait().repeat(|| read.seat(seat))
