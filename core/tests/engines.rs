@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use common::{Bench, claim, hold_request, payment_id, seat_id, t};
 use soldonce::{
-    Clock, Command, Commit, ConfirmOutcome, HoldOutcome, HoldRefusal, HoldRequest, ManualClock,
-    SeatStore, SqliteStore, StoreError, Timestamp,
+    Clock, Command, Commit, ConfirmOutcome, HoldDuration, HoldOutcome, HoldRefusal, HoldRequest,
+    ManualClock, SeatStore, SqliteStore, StoreError, Timestamp,
 };
 
 const QUEUE: Commit = Commit::Queue { most: 64 };
@@ -218,6 +218,40 @@ fn unknown_seats_and_bad_input_in_a_batch_harm_nobody() {
         assert!(answer.expect("an answer"));
     }
     assert_eq!(store.snapshot().expect("a snapshot").payments.len(), 12);
+}
+
+#[test]
+fn what_can_not_be_does_not_break_a_batch_up() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (store, clock) = store(folder.path(), QUEUE, 6);
+    // Later than any hold may end, but for short ones.
+    clock.set(t(Timestamp::MAX.as_unix_millis() - 1_000));
+    let before = store.commits();
+    let hold = |number: i32| -> Box<dyn FnOnce() -> _ + Send + '_> {
+        let store = &store;
+        Box::new(move || {
+            let mut request = hold_request(&format!("s{number}"), "A");
+            if number >= 3 {
+                request.ttl = HoldDuration::from_secs(60).expect("valid");
+            }
+            (number, store.hold(&request))
+        })
+    };
+    for (number, answer) in all_in_one_batch(store.path(), (0..6).map(hold).collect()) {
+        match answer {
+            Ok(receipt) => assert!(
+                number < 3 && matches!(receipt.outcome, HoldOutcome::Held { .. }),
+                "s{number}: {receipt:?}"
+            ),
+            Err(error) => assert!(
+                number >= 3 && matches!(error, StoreError::Invalid(_)),
+                "s{number}: {error:?}"
+            ),
+        }
+    }
+    let after = store.commits();
+    assert_eq!(after.calls - before.calls, 6);
+    assert!(after.largest > 1, "each was committed by itself: {after:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -381,6 +382,68 @@ fn what_can_not_be_a_store_is_refused_and_left_as_it_was() {
         .and_then(|other| other.execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1"))
         .expect("made");
     refused_to_open(&foreign, "a database of another program");
+
+    for (number, pragmas) in [
+        "CREATE TABLE t (x)",
+        "PRAGMA user_version = 1",
+        "PRAGMA application_id = 1",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let foreign = folder.path().join(format!("foreign-{number}.sqlite"));
+        rusqlite::Connection::open(&foreign)
+            .and_then(|other| other.execute_batch(pragmas))
+            .expect("made");
+        refused_to_open(&foreign, "a database of another program");
+    }
+
+    let short = folder.path().join("short");
+    std::fs::write(&short, "x").expect("written");
+    refused_to_open(&short, "is not an SQLite database");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_is_refused() {
+    let error = SqliteStore::options().open("/dev/null").err();
+    let line = one_line(&error.expect("it can not be a store"));
+    assert!(line.contains("is not a regular file"), "{line}");
+}
+
+#[test]
+fn a_damaged_page_is_corrupt_data_and_the_rest_goes_on() {
+    let bench = Bench::new();
+    let path = bench.path();
+    let page: u32 = bench
+        .raw()
+        .query_row(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'seats'",
+            [],
+            |row| row.get(0),
+        )
+        .expect("read");
+    drop(bench.store);
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .expect("the file");
+    file.seek(SeekFrom::Start(u64::from(page - 1) * 4096))
+        .and_then(|_| file.write_all(&[0xa5; 4096]))
+        .expect("damaged");
+    let store = SqliteStore::options().open(&path).expect("it opens");
+    let error = store.seat(&seat_id("s1")).expect_err("damaged");
+    assert_eq!(error.recovery(), Recovery::Investigate);
+    match error {
+        StoreError::Corrupt { invariant, detail } => {
+            assert_eq!(invariant, Invariant::RowShape);
+            assert!(detail.contains("malformed"), "{detail}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // Payments are on other pages.
+    let unknown = store.payment(&payment_id("p1")).expect("an answer");
+    assert_eq!(unknown.outcome, None);
 }
 
 #[test]
@@ -430,6 +493,8 @@ fn settings_out_of_their_range_are_refused() {
         assert_eq!(one_line(&error), says);
     }
     assert!(!file.exists());
+    let longest = SqliteStore::options().busy_timeout(Duration::from_hours(1));
+    assert!(longest.open(&file).is_ok());
 }
 
 #[test]

@@ -63,18 +63,24 @@ impl Closing {
     pub(super) const fn new(open: Open) -> Self {
         Self(open)
     }
+
+    /// Whether nothing has the file open any more, before so much time is over.
+    fn is_closed_within(&self, patience: Duration) -> bool {
+        let since = Instant::now();
+        while Arc::strong_count(&self.0.0) > 1 {
+            if since.elapsed() > patience {
+                return false;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        true
+    }
 }
 
 impl Drop for Closing {
     fn drop(&mut self) {
-        const PATIENCE: Duration = Duration::from_secs(5);
-        let since = Instant::now();
-        while Arc::strong_count(&self.0.0) > 1 {
-            if since.elapsed() > PATIENCE {
-                tracing::warn!("a connection of a closed store is still open after 5 s");
-                return;
-            }
-            std::thread::sleep(Duration::from_micros(200));
+        if !self.is_closed_within(Duration::from_secs(5)) {
+            tracing::warn!("a connection of a closed store is still open after 5 s");
         }
     }
 }
@@ -224,6 +230,7 @@ impl r2d2::HandleError<StoreError> for LogErrors {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use r2d2::Pool;
@@ -277,6 +284,24 @@ mod tests {
             .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
             .expect("read");
         assert_eq!(seats, ["acknowledged"]);
+    }
+
+    #[test]
+    fn closing_waits_for_what_is_open_but_not_for_ever() {
+        let open = Open::default();
+        let closing = Closing::new(open.clone());
+        assert!(!closing.is_closed_within(Duration::from_millis(20)));
+        let closed = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let closed = &closed;
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                closed.store(true, Ordering::SeqCst);
+                drop(open);
+            });
+            drop(closing);
+            assert!(closed.load(Ordering::SeqCst), "it did not wait");
+        });
     }
 
     #[test]

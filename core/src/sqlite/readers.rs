@@ -137,6 +137,19 @@ mod tests {
     }
 
     #[test]
+    fn a_reader_is_refused_every_write() {
+        let (_folder, readers) = readers(1);
+        let reader = readers.lend().expect("one");
+        let error = reader
+            .execute(
+                "INSERT INTO seats (seat_id, changed_at) VALUES ('s', 0)",
+                [],
+            )
+            .expect_err("a write");
+        assert!(error.to_string().contains("readonly"), "{error}");
+    }
+
+    #[test]
     fn when_all_are_lent_a_caller_is_busy_after_its_time() {
         let (_folder, readers) = readers(1);
         let lent = readers.lend().expect("the only one");

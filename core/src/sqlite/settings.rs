@@ -166,6 +166,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_that_is_locked_for_a_moment_is_set_up_and_one_that_stays_locked_is_busy() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("seats.sqlite");
+        let other = Connection::open(&path).expect("opened");
+        other
+            .execute_batch("CREATE TABLE t (x); BEGIN EXCLUSIVE")
+            .expect("locked");
+        let set_up = |timeout| {
+            let connection = Connection::open(&path).expect("opened");
+            connection.busy_timeout(timeout).expect("set");
+            apply(&connection, timeout, &Planted::default())
+        };
+        let (asked, timeout) = (Instant::now(), Duration::from_millis(100));
+        assert!(matches!(set_up(timeout), Err(StoreError::Busy { .. })));
+        assert!(asked.elapsed() >= timeout, "it gave up early");
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| set_up(Duration::from_secs(20)));
+            std::thread::sleep(Duration::from_millis(100));
+            other.execute_batch("COMMIT").expect("let go");
+            drop(other);
+            waits.join().expect("no panic").expect("it waited");
+        });
+    }
+
+    #[test]
     fn a_setting_that_does_not_take_is_an_error_that_names_it() {
         // A database in memory can not have a write-ahead log.
         let connection = Connection::open_in_memory().expect("opened");

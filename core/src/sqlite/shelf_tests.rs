@@ -69,6 +69,23 @@ fn run(threads: usize, things: usize, rounds: usize) {
 }
 
 #[test]
+fn what_is_kept_aside_is_lent_once_and_what_has_no_room_is_handed_on() {
+    let one_thread = || {
+        let shelf = Shelf::with_room_for(2);
+        let take = || shelf.take(|| Err(()));
+        assert_eq!(take(), Err(()), "an empty shelf asks behind");
+        assert_eq!(shelf.put_back('a'), None);
+        assert_eq!(shelf.put_back('b'), None);
+        assert_eq!(shelf.put_back('c'), Some('c'));
+        assert_eq!((take(), take(), take()), (Ok('a'), Ok('b'), Err(())));
+        // The last that came back is in the lowest place, and is lent next.
+        assert_eq!(shelf.put_back('b'), None);
+        assert_eq!((take(), take()), (Ok('b'), Err(())));
+    };
+    shuttle::check_random(one_thread, 1);
+}
+
+#[test]
 fn two_threads_never_wait_in_vain_for_one_thing() {
     let scheduler = DfsScheduler::new(Some(20_000), false);
     Runner::new(scheduler, Config::default()).run(|| run(2, 1, 2));
