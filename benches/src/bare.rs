@@ -165,12 +165,13 @@ pub enum Sync {
 /// That is one frame: a header of 24 bytes and the page, two writes (`walWriteOneFrame` in `wal.c`),
 /// then one sync (`sqlite3WalFrames`). The frame is not repeated to fill a sector, since SQLite takes
 /// a disk for one that does not harm its neighbours (`SQLITE_POWERSAFE_OVERWRITE`). The log begins
-/// anew when it has been written back after 1,000 pages, so all but the first of its rounds overwrite
-/// what is there: here, too.
+/// anew when it has been written back after so many pages (`wal_autocheckpoint`), so all but the first of
+/// its rounds overwrite what is there: here, too.
 #[derive(Debug)]
 pub struct FrameLog {
     file: File,
     next: u64,
+    frames: u64,
     page: Vec<u8>,
 }
 
@@ -179,24 +180,25 @@ impl FrameLog {
     const LOG_HEADER: u64 = 32;
     /// Before the page.
     const FRAME_HEADER: u64 = 24;
-    const PAGE: u64 = 4096;
-    /// `wal_autocheckpoint`.
-    const FRAMES: u64 = 1000;
 
-    /// Makes the file, written once to its full length and synced.
+    /// Makes the file, with the pages of this store, written once to its full length and synced.
     ///
     /// # Errors
-    /// [`Error::File`].
-    pub fn make(path: &Path) -> Result<Self, Error> {
+    /// [`Error::File`]; [`Error::Answer`] when the store does not say how long its pages and its log are.
+    pub fn make(path: &Path, store: &SqliteStore) -> Result<Self, Error> {
+        let (page, frames) = (
+            setting(store, "page_size")?,
+            setting(store, "wal_autocheckpoint")?,
+        );
         let make = || -> io::Result<Self> {
             let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-            let page = vec![0; usize::try_from(Self::PAGE).expect("a page")];
             let mut log = Self {
                 file,
                 next: 0,
-                page,
+                frames: frames as u64,
+                page: vec![0; page],
             };
-            for _ in 0..Self::FRAMES {
+            for _ in 0..frames {
                 log.frame()?;
             }
             log.file.sync_all()?;
@@ -213,7 +215,8 @@ impl FrameLog {
         self.page[..stamp.len()].copy_from_slice(&stamp);
         let mut header = [0; 24];
         header[..stamp.len()].copy_from_slice(&stamp);
-        let at = Self::LOG_HEADER + (number % Self::FRAMES) * (Self::FRAME_HEADER + Self::PAGE);
+        let frame = Self::FRAME_HEADER + self.page.len() as u64;
+        let at = Self::LOG_HEADER + (number % self.frames) * frame;
         write_at(&mut self.file, &header, at)?;
         write_at(&mut self.file, &self.page, at + Self::FRAME_HEADER)
     }
@@ -229,6 +232,19 @@ impl FrameLog {
             Sync::Data => self.file.sync_data(),
         }
     }
+}
+
+/// A setting of the store that is a number.
+fn setting(store: &SqliteStore, name: &str) -> Result<usize, Error> {
+    let pragmas = &store.settings().pragmas;
+    let value = pragmas.iter().find(|(pragma, _)| pragma == name);
+    value
+        .and_then(|(_, value)| value.parse().ok())
+        .ok_or_else(|| Error::Answer {
+            doing: "reading the settings of a store",
+            expected: "a number",
+            got: format!("{name} = {value:?}"),
+        })
 }
 
 #[cfg(unix)]
@@ -278,14 +294,15 @@ mod tests {
     fn a_log_of_frames_is_overwritten_from_its_beginning() {
         let parent = tempfile::tempdir().expect("a folder");
         let path = parent.path().join("log");
-        let mut log = FrameLog::make(&path).expect("made");
+        let store = SqliteStore::options().open(parent.path().join("seats.sqlite"));
+        let mut log = FrameLog::make(&path, &store.expect("opened")).expect("made");
         let length = std::fs::metadata(&path).expect("there").len();
-        assert_eq!(length, 32 + 1000 * 4120);
+        assert_eq!(length, 32 + 16_000 * (24 + 1024));
         log.commit(Sync::All).expect("written");
         log.commit(Sync::Data).expect("written");
         assert_eq!(std::fs::metadata(&path).expect("there").len(), length);
         let bytes = std::fs::read(&path).expect("read");
-        assert_eq!(bytes[32..40], 1000_u64.to_le_bytes());
-        assert_eq!(bytes[56..64], 1000_u64.to_le_bytes());
+        assert_eq!(bytes[32..40], 16_000_u64.to_le_bytes());
+        assert_eq!(bytes[56..64], 16_000_u64.to_le_bytes());
     }
 }

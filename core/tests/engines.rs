@@ -221,6 +221,28 @@ fn unknown_seats_and_bad_input_in_a_batch_harm_nobody() {
 }
 
 #[test]
+fn a_file_with_pages_of_another_size_keeps_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (made, clock) = store(folder.path(), QUEUE, 3);
+    let path = made.path().to_owned();
+    drop(made);
+    rusqlite::Connection::open(&path)
+        .and_then(|raw| {
+            raw.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA page_size = 4096; VACUUM")
+        })
+        .expect("made anew");
+    let store = SqliteStore::options()
+        .clock(clock)
+        .open(&path)
+        .expect("the store opens");
+    let size = ("page_size".to_owned(), "4096".to_owned());
+    assert!(store.settings().pragmas.contains(&size));
+    let held = store.hold(&hold_request("s0", "A")).expect("an answer");
+    assert!(matches!(held.outcome, HoldOutcome::Held { .. }));
+    assert_eq!(store.audit().expect("the audit runs"), []);
+}
+
+#[test]
 fn what_can_not_be_does_not_break_a_batch_up() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (store, clock) = store(folder.path(), QUEUE, 6);

@@ -415,12 +415,12 @@ fn a_device_is_refused() {
 fn a_damaged_page_is_corrupt_data_and_the_rest_goes_on() {
     let bench = Bench::new();
     let path = bench.path();
-    let page: u32 = bench
+    let (page, size): (u32, u32) = bench
         .raw()
         .query_row(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'seats'",
+            "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'seats'",
             [],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .expect("read");
     drop(bench.store);
@@ -428,8 +428,8 @@ fn a_damaged_page_is_corrupt_data_and_the_rest_goes_on() {
         .write(true)
         .open(&path)
         .expect("the file");
-    file.seek(SeekFrom::Start(u64::from(page - 1) * 4096))
-        .and_then(|_| file.write_all(&[0xa5; 4096]))
+    file.seek(SeekFrom::Start(u64::from((page - 1) * size)))
+        .and_then(|_| file.write_all(&vec![0xa5; size as usize]))
         .expect("damaged");
     let store = SqliteStore::options().open(&path).expect("it opens");
     let error = store.seat(&seat_id("s1")).expect_err("damaged");

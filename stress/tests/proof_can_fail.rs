@@ -250,7 +250,8 @@ fn a_payment_that_is_over_is_forgotten_and_the_check_keeps_up() {
         let run = run_with(&options);
         let (told, calls) = (run.told.len(), run.load.figures.measured.all_attempts());
         assert_eq!(failing(&run.proof()), Vec::<&str>::new(), "{load}");
-        assert!(told as u64 > calls / 10, "{load}: only {told} payments");
+        // The faster holds are refused, the fewer of the calls are payments; enough of them is what counts.
+        assert!(told as u64 > calls / 20, "{load}: only {told} payments");
         // One for each seat, and one that each client may pay with again.
         assert!(
             run.remembered <= 300,

@@ -30,7 +30,7 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
     let queue = context.ring_store(&rings[0], "one-queue", Engine::Queue.options())?;
     let each = context.ring_store(&rings[1], "one-each", Engine::PerCall.options())?;
     let path = context.scratch.path("one.log")?;
-    let mut log = FrameLog::make(&path)?;
+    let mut log = FrameLog::make(&path, &queue)?;
     let log = std::cell::RefCell::new(&mut log);
     let bare = |sync: Sync| {
         let (log, path) = (&log, &path);

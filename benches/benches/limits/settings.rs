@@ -37,12 +37,12 @@ enum Otherwise {
 const SETTINGS: [Otherwise; 8] = [
     Otherwise::AsTheStore,
     Otherwise::PreparedAnew,
-    Otherwise::PageSize(1024),
-    Otherwise::PageSize(16_384),
+    Otherwise::PageSize(512),
+    Otherwise::PageSize(4096),
     Otherwise::Pragma("cache_size", -65_536),
     Otherwise::Pragma("mmap_size", 1 << 30),
-    Otherwise::Pragma("wal_autocheckpoint", 100),
-    Otherwise::Pragma("wal_autocheckpoint", 10_000),
+    Otherwise::Pragma("wal_autocheckpoint", 1_000),
+    Otherwise::Pragma("wal_autocheckpoint", 64_000),
 ];
 
 impl fmt::Display for Otherwise {
@@ -59,7 +59,7 @@ impl fmt::Display for Otherwise {
 /// What is done again and again.
 #[derive(Debug, Clone, Copy)]
 enum Work {
-    /// So many holds in one commit.
+    /// So many holds in one commit, of seats from all over the hall.
     Commit(usize),
     /// A read of a seat after a commit by another connection; only the read is timed.
     ReadAfterCommit,
@@ -202,11 +202,18 @@ impl File {
             Read::prepare(&self.reader)?,
         );
         let owner = owner(0);
+        let mut seats = self.seats.iter().cycle();
         let mut commit = |holds: usize| {
             if anew {
                 updates = Updates::prepare(&self.writer)?;
             }
-            let seats = (0..holds).map(|_| ring.next());
+            // Neighbours would share a page.
+            let seats: Vec<_> = (0..holds)
+                .map(|_| {
+                    ring.next();
+                    seats.next().expect("a hall has seats")
+                })
+                .collect();
             updates.commit(seats, &owner, Ring::ttl(), ring.now())
         };
         let mut look = |seat: &SeatId| {
@@ -215,8 +222,8 @@ impl File {
             }
             read.seat(seat)
         };
-        let mut seats = self.seats.iter().cycle();
-        let mut next = || seats.next().expect("a hall has seats");
+        let mut places = self.seats.iter().cycle();
+        let mut next = || places.next().expect("a hall has seats");
         let (began, mut taken) = (Instant::now(), Taken::default());
         while began.elapsed() < length {
             let once = Instant::now();

@@ -348,6 +348,8 @@ mod tests {
         for (name, value) in [
             ("journal_mode", "wal"),
             ("synchronous", "2"),
+            ("page_size", "1024"),
+            ("wal_autocheckpoint", "16000"),
             ("busy_timeout", "1234"),
         ] {
             assert!(

@@ -24,13 +24,17 @@ const SETTINGS: [Setting; 10] = [
     set("synchronous", "FULL", "2"),
     set("fullfsync", "ON", "1"), // macOS: a sync that reaches the disk
     set("checkpoint_fullfsync", "ON", "1"), // macOS: the same for checkpoints
-    set("wal_autocheckpoint", "1000", "1000"), // pages
-    set("locking_mode", "NORMAL", "normal"), // other processes may use the file
+    set("wal_autocheckpoint", "16000", "16000"), // pages, 16 MB: fewer pages are copied into the file twice
+    set("locking_mode", "NORMAL", "normal"),     // other processes may use the file
     set("read_uncommitted", "OFF", "0"),
     set("recursive_triggers", "ON", "1"), // so that REPLACE can not go round a delete trigger
     set("ignore_check_constraints", "OFF", "0"),
     set("trusted_schema", "OFF", "0"),
 ];
+
+/// The size of a page of a new file, in bytes; a file that is there keeps its own. A change of a seat writes
+/// the page that it is on, so a quarter of SQLite's usual size is a quarter to write and to sync.
+const PAGE_SIZE: i64 = 1024;
 
 const fn set(pragma: &'static str, value: &'static str, reads_as: &'static str) -> Setting {
     Setting {
@@ -79,6 +83,9 @@ pub(super) fn apply(
     planted: &Planted,
 ) -> Result<(), StoreError> {
     connection.set_prepared_statement_cache_capacity(32);
+    connection
+        .pragma_update(None, "page_size", PAGE_SIZE)
+        .map_err(failed_while("setting up a connection"))?;
     let deadline = Instant::now() + busy_timeout;
     for setting in SETTINGS.iter().map(|right| planted.over(right)) {
         // A change of the journal mode does not ask the busy handler, so it is repeated here.
