@@ -133,8 +133,8 @@ fn a_missed_threshold_is_exit_code_4_and_says_by_how_much() {
 #[test]
 fn a_store_that_is_broken_on_purpose_is_exit_code_3_with_a_witness() {
     let rush = "--workload rush --ttl 50ms";
-    // Every buyer looks at their seat, and now and then before the next command.
-    let looks = "--workload churn --look-percent 100";
+    // A single client's look at its seat always comes before the next command.
+    let looks = "--workload churn --look-percent 100 --clients 1";
     let mutants = [
         ("M34", rush),
         ("N02", rush),
