@@ -274,7 +274,7 @@ fn what_was_told_and_can_not_be_read_is_undecided() {
 
 #[test]
 fn a_difference_names_the_payment_and_both_sides() {
-    let mut run = run_with("stress --ops 300 --warmup 0s --seats 20 --clients 2");
+    let mut run = run();
     let record = run.told[0].clone();
     run.after
         .payments
