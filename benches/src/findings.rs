@@ -150,10 +150,10 @@ impl Findings {
             least: each.clone().fold(f64::INFINITY, f64::min),
             greatest: each.fold(0.0, f64::max),
         };
-        // The index is a ratio already; the yardstick stands beside it.
+        // The index is a ratio already, so it stands in both places; the yardstick's stands beside it.
         self.row(
             what,
-            "",
+            &significant(index.median),
             &significant(theirs.fairness()),
             beside,
             index,
@@ -339,7 +339,9 @@ mod tests {
         );
         let table = found.table().expect("a row");
         assert!(
-            table.contains("0.500 to 0.500") && table.contains("met"),
+            table.contains("1.00      0.500  one commit each")
+                && table.contains("0.500 to 0.500")
+                && table.contains("met"),
             "{table}"
         );
         let statement = found.into_statement().build().expect("agrees with itself");

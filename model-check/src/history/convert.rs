@@ -59,6 +59,25 @@ impl Names {
         }
     }
 
+    /// What a command was answered, in numbers.
+    pub(super) fn answer(&mut self, result: &Result<Receipt<Outcome>, StoreError>) -> Answer {
+        match result {
+            Ok(receipt) => self.told(&receipt.outcome).receipt(receipt),
+            Err(error) => Answer::of_error(error),
+        }
+    }
+
+    /// What the read of a seat was answered, in numbers. One that failed says nothing.
+    pub(super) fn answer_to_read(
+        &mut self,
+        result: &Result<Receipt<Option<Seat>>, StoreError>,
+    ) -> Answer {
+        match result {
+            Ok(receipt) => self.told_seat(receipt.outcome.as_ref()).receipt(receipt),
+            Err(_) => Answer::NotApplied,
+        }
+    }
+
     /// An outcome in numbers.
     pub fn told(&mut self, outcome: &Outcome) -> Told {
         match outcome {

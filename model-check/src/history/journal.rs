@@ -90,23 +90,14 @@ impl<W: Write> Journal<W> {
     /// [`Journal::hand_over`].
     pub fn complete(&mut self, result: &Result<Receipt<Outcome>, StoreError>) -> u64 {
         let returned = self.clock.instant();
-        let answer = match result {
-            Ok(receipt) => self.names.told(&receipt.outcome).receipt(receipt),
-            Err(error) => Answer::of_error(error),
-        };
+        let answer = self.names.answer(result);
         self.end(returned, &answer)
     }
 
     /// Just after a seat was read; else like [`Journal::complete`].
     pub fn complete_seat(&mut self, result: &Result<Receipt<Option<Seat>>, StoreError>) -> u64 {
         let returned = self.clock.instant();
-        let answer = match result {
-            Ok(receipt) => self
-                .names
-                .told_seat(receipt.outcome.as_ref())
-                .receipt(receipt),
-            Err(_) => Answer::NotApplied,
-        };
+        let answer = self.names.answer_to_read(result);
         self.end(returned, &answer)
     }
 

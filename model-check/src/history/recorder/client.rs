@@ -180,23 +180,14 @@ impl Client {
     /// Just after the store answered a command. Returns the instant.
     pub fn complete(&mut self, result: &Result<Receipt<Outcome>, StoreError>) -> u64 {
         let returned = self.clock.instant();
-        let answer = match result {
-            Ok(receipt) => self.names.told(&receipt.outcome).receipt(receipt),
-            Err(error) => Answer::of_error(error),
-        };
+        let answer = self.names.answer(result);
         self.end(returned, answer)
     }
 
     /// Just after a seat was read. Returns the instant.
     pub fn complete_seat(&mut self, result: &Result<Receipt<Option<Seat>>, StoreError>) -> u64 {
         let returned = self.clock.instant();
-        let answer = match result {
-            Ok(receipt) => self
-                .names
-                .told_seat(receipt.outcome.as_ref())
-                .receipt(receipt),
-            Err(_) => Answer::NotApplied,
-        };
+        let answer = self.names.answer_to_read(result);
         self.end(returned, answer)
     }
 
