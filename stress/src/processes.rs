@@ -10,6 +10,7 @@
 //! The figures of a process that was killed are gone with it. What its history shows is counted among
 //! the calls that were checked and not measured.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::ops::Range;
 use std::path::Path;
@@ -27,6 +28,7 @@ use crate::config::Config;
 use crate::measure::Figures;
 use crate::memory;
 use crate::pace::Schedule;
+use crate::progress::SoFar;
 use crate::record::journal;
 use crate::runner::{Context, Load};
 use crate::wire::{Brought, Share};
@@ -84,7 +86,7 @@ pub fn run(context: Context<'_>, origin: Origin) -> Result<(Load, History), RunE
     for process in &mut running {
         process.tell(&format!("{BEGIN}{begin_ns}\n"));
     }
-    wait(&context, &mut running, &news);
+    wait(&context, &schedule, &mut running, &news);
     let ended_ns = context.clock.now_ns();
     let history = read(&context, folder.path())?;
     let mut load = Load {
@@ -130,6 +132,8 @@ fn shares(config: &Config) -> impl Iterator<Item = Range<u32>> {
 /// What comes from a process.
 enum News {
     Ready,
+    /// How far it is.
+    SoFar(SoFar),
     /// Nothing more.
     Silent,
 }
@@ -177,6 +181,8 @@ fn start(
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             if line == READY {
                 let _ = news.send((number, News::Ready));
+            } else if let Some(so_far) = SoFar::of_line(&line) {
+                let _ = news.send((number, News::SoFar(so_far)));
             } else {
                 result = Some(line);
             }
@@ -219,12 +225,21 @@ fn all_ready(running: &mut [Running], news: &Receiver<(u32, News)>) -> Result<()
     Ok(())
 }
 
-/// Waits until every process is silent, and passes on the wish to stop.
-fn wait(context: &Context<'_>, running: &mut [Running], news: &Receiver<(u32, News)>) {
+/// Waits until every process is silent, shows how far they are, and passes on the wish to stop.
+fn wait(
+    context: &Context<'_>,
+    schedule: &Schedule,
+    running: &mut [Running],
+    news: &Receiver<(u32, News)>,
+) {
     let (mut silent, mut told) = (0, false);
+    let mut so_far = BTreeMap::new();
     while silent < running.len() {
         match news.recv_timeout(LOOK) {
             Ok((_, News::Silent)) => silent += 1,
+            Ok((number, News::SoFar(now))) => {
+                so_far.insert(number, now);
+            }
             Ok((_, News::Ready)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -234,8 +249,11 @@ fn wait(context: &Context<'_>, running: &mut [Running], news: &Receiver<(u32, Ne
                 process.tell(&format!("{STOP}\n"));
             }
         }
-        context.progress.say("the processes are at it");
+        context.progress.show(context.clock.now_ns(), schedule, || {
+            so_far.values().fold(SoFar::default(), SoFar::and)
+        });
     }
+    context.progress.clear();
 }
 
 impl Running {

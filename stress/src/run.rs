@@ -158,7 +158,7 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     outputs::prepare(evidence_folder.as_deref(), config.history.as_deref())?;
     let progress = match config.format {
         Format::Text => Progress::on_terminal(),
-        Format::Json => Progress::silent(),
+        Format::Json => Progress::Silent,
     };
     progress.say("opening the database and adding the seats");
     let (clock, shared) = clock(config.processes)?;

@@ -20,7 +20,7 @@ use crate::memory;
 use crate::meter::{Buffer, Meter};
 use crate::pace::{ON_TIME_NS, Pace, Schedule};
 use crate::processes::Process;
-use crate::progress::Progress;
+use crate::progress::{Progress, SoFar};
 use crate::record::Recording;
 use crate::store::Opened;
 use crate::touched::Touched;
@@ -217,7 +217,7 @@ fn play(
         gate.get_or_init(|| Some(schedule));
         while !clients.iter().all(thread::ScopedJoinHandle::is_finished) {
             thread::sleep(LOOK);
-            progress.show(clock.now_ns(), &schedule, meter, hot);
+            progress.show(clock.now_ns(), &schedule, || SoFar::of(meter, hot));
         }
         let homes: Vec<Home> = clients
             .into_iter()

@@ -1,4 +1,5 @@
-//! What one process of a run tells the first one: its share on the way in, its figures on the way out.
+//! What one process of a run tells the first one: its share on the way in, how far it is, its figures on
+//! the way out.
 //! One line of JSON each, over pipes between two copies of the same program.
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use soldonce::{Commits, Timestamp};
 
 use crate::answer::{Ending, Operation};
 use crate::measure::{ClientFigures, Counts, Figures, histogram};
+use crate::progress::SoFar;
 
 /// What a process does. The rest stands on its command line, which is that of the first process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +78,32 @@ impl Share {
             },
             first_client: small("first_client")?,
             clients: small("clients")?,
+        })
+    }
+}
+
+impl SoFar {
+    /// As a line.
+    pub(crate) fn to_line(self) -> String {
+        let Self {
+            attempts,
+            sold,
+            errors,
+            hot_moves,
+        } = self;
+        let so_far = json!({ "so_far": [attempts, sold, errors, hot_moves] });
+        format!("{so_far}\n")
+    }
+
+    /// From a line; `None` when it is not one.
+    pub(crate) fn of_line(line: &str) -> Option<Self> {
+        let so_far: Value = serde_json::from_str(line).ok()?;
+        let number = |at: usize| so_far["so_far"][at].as_u64();
+        Some(Self {
+            attempts: number(0)?,
+            sold: number(1)?,
+            errors: number(2)?,
+            hot_moves: number(3)?,
         })
     }
 }
@@ -225,6 +253,19 @@ mod tests {
         };
         assert_eq!(Share::of_line(&share.to_line()), Some(share));
         assert_eq!(Share::of_line("{}"), None);
+    }
+
+    #[test]
+    fn how_far_a_process_is_is_read_as_it_was_written() {
+        let so_far = SoFar {
+            attempts: u64::MAX,
+            sold: 3,
+            errors: 2,
+            hot_moves: 1,
+        };
+        assert_eq!(SoFar::of_line(&so_far.to_line()), Some(so_far));
+        assert_eq!(SoFar::of_line("ready"), None);
+        assert_eq!(SoFar::of_line(r#"{"so_far":[1,2]}"#), None);
     }
 
     #[test]

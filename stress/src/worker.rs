@@ -50,7 +50,7 @@ pub fn run(config: &Config, stop: &Arc<AtomicBool>) -> Result<(), RunError> {
             opened: &opened,
             clock: &clock,
             stop,
-            progress: &Progress::silent(),
+            progress: &Progress::Told(|so_far| say(&so_far.to_line())),
             recording: Recording::Journals(&share.journals),
             touched: &Touched::new(config.workload.seats),
             begin: &|| begin(&said, &clock),

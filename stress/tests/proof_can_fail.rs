@@ -53,7 +53,7 @@ fn run_with(options: &str) -> Run {
         opened: &opened,
         clock: &clock,
         stop: &AtomicBool::new(false),
-        progress: &Progress::silent(),
+        progress: &Progress::Silent,
         recording: Recording::Checked(&recorder),
         touched: &Touched::new(config.workload.seats),
         begin: &|| clock.now_ns(),
