@@ -1,6 +1,8 @@
 //! Facts about the machine and the program: what a reader needs to judge a figure, and nothing that
 //! names the machine or its user.
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{env, fs, io, thread};
@@ -63,7 +65,7 @@ pub(crate) fn program_digest() -> io::Result<Sha256> {
     } else {
         env::current_exe()?
     };
-    let digest = Sha256::of(&fs::read(path)?);
+    let digest = Sha256::of_all(BufReader::new(File::open(path)?))?;
     Ok(*KNOWN.get_or_init(|| digest))
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io::{self, BufRead};
 
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -164,6 +165,23 @@ impl Sha256 {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// The digest of all that a reader gives, which is never whole in memory.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn of_all(mut reader: impl BufRead) -> io::Result<Self> {
+        let mut digest = sha2::Sha256::new();
+        loop {
+            let part = reader.fill_buf()?;
+            if part.is_empty() {
+                return Ok(Self(digest.finalize().into()));
+            }
+            digest.update(part);
+            let read = part.len();
+            reader.consume(read);
+        }
+    }
+
     /// Reads 64 lower-case hexadecimal digits; `None` for anything else.
     pub fn from_hex(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
@@ -298,5 +316,19 @@ impl JsonSchema for UtcTime {
             "type": "string",
             "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    #[test]
+    fn a_digest_in_parts_is_that_of_the_whole() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(1_000).collect();
+        let parts = BufReader::with_capacity(7, &bytes[..]);
+        assert_eq!(Sha256::of_all(parts).expect("read"), Sha256::of(&bytes));
     }
 }
