@@ -100,11 +100,38 @@ fn a_named_file_must_not_be_there_and_stays_for_a_look() {
         1,
         &["is there already; name a file that is not"],
     );
+    for (name, suffix) in [("log", "-wal"), ("index", "-shm"), ("journal", "-journal")] {
+        let precious = folder.path().join(format!("{name}.sqlite{suffix}"));
+        std::fs::write(&precious, "precious").expect("written");
+        let store = format!(
+            "sqlite:{}",
+            folder.path().join(format!("{name}.sqlite")).display()
+        );
+        check(
+            &["sequences", "--store", &store, "--replay", "H(s,A)@0"],
+            1,
+            &["is there already"],
+        );
+        assert_eq!(
+            std::fs::read_to_string(precious).expect("there"),
+            "precious"
+        );
+    }
     let nowhere = format!("sqlite:{}", folder.path().join("no/seats.sqlite").display());
     check(
         &["sequences", "--store", &nowhere, "--replay", "H(s,A)@0"],
         1,
         &["there is no folder"],
+    );
+}
+
+#[test]
+fn the_numbers_of_sequences_end() {
+    let last = u64::MAX.to_string();
+    check(
+        &["sequences", "--cases", "1", "--from", &last],
+        2,
+        &["give 18446744073709551614 or less"],
     );
 }
 

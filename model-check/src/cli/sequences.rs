@@ -79,6 +79,14 @@ impl Sequences {
         if let Some(sequence) = &self.replay {
             return self.replay(sequence, &choice, report);
         }
+        if self.from.checked_add(self.cases).is_none() {
+            return Err(Failure::Usage(format!(
+                "--from {}: it leaves no numbers for {} sequences; give {} or less",
+                self.from,
+                self.cases,
+                u64::MAX - self.cases
+            )));
+        }
         report
             .evidence()
             .seed(self.seed)

@@ -210,8 +210,9 @@ fn meaning(written: &Written<'_>, holds: &Holds, now: &mut i64) -> Result<Step, 
         let seat = SeatId::new(seat).map_err(invalid)?;
         let number = |digits: &str| digits.parse::<i64>().ok();
         let hold_id = if let Some(index) = hold.strip_prefix('h').and_then(number) {
-            let found = usize::try_from(index - 1)
+            let found = usize::try_from(index)
                 .ok()
+                .and_then(|index| index.checked_sub(1))
                 .and_then(|i| holds.given.get(i));
             match found {
                 Some((_, hold_id)) => *hold_id,
@@ -303,6 +304,14 @@ mod tests {
             (
                 "C(p,s,A,h1)@0",
                 "step 1, \"C(p,s,A,h1)@0\": h1 was not given before",
+            ),
+            (
+                "H(s,A)@0; C(p,s,A,h0)@1",
+                "step 2, \"C(p,s,A,h0)@1\": h0 was not given before",
+            ),
+            (
+                "H(s,A)@0; R(s,A,h-9223372036854775808)@1",
+                "h-9223372036854775808 was not given before",
             ),
             ("R(s,A,7)@0", "a hold is h1, h2, ... or a literal #7"),
             ("H(s,A@0", "a bracket is not closed"),

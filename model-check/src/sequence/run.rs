@@ -109,11 +109,15 @@ impl Workplace {
     /// # Errors
     /// [`CouldNotRun`] when something is there already, or the store can not be opened there.
     pub fn at(subject: &dyn Subject, path: &Path) -> Result<Self, CouldNotRun> {
-        if path.exists() {
-            return Err(CouldNotRun(format!(
-                "{} is there already; name a file that is not, each case starts it anew",
-                path.display()
-            )));
+        // A link that leads nowhere is something, too, and so is a log that lost its database.
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let path = beside(path, suffix);
+            if path.symlink_metadata().is_ok() {
+                return Err(CouldNotRun(format!(
+                    "{} is there already; name a file that is not, each case starts it anew",
+                    path.display()
+                )));
+            }
         }
         Self::new(subject, path.to_owned(), None)
     }
@@ -142,9 +146,7 @@ impl Workplace {
     }
 
     fn beside(&self, suffix: &str) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(suffix);
-        name.into()
+        beside(&self.path, suffix)
     }
 
     /// A file with an empty store, or none yet.
@@ -167,6 +169,13 @@ impl Workplace {
         }
         Ok(self.path.clone())
     }
+}
+
+/// What SQLite would put beside a database.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Walks a sequence on a store.
