@@ -56,6 +56,50 @@ pub fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Error
     })
 }
 
+/// Writes the log of a store once to its full length, as it is after its first round: SQLite begins it
+/// anew when it has been written back, and overwriting is synced faster than making a file longer.
+///
+/// A transaction that is too large for its cache writes its pages to the log before it ends, and this one
+/// is rolled back: nothing but the length of the log stays.
+///
+/// # Errors
+/// [`Error::Sqlite`], [`Error::File`]; [`Error::Answer`] when the log is shorter than was meant.
+pub fn write_log_once(store: &SqliteStore) -> Result<(), Error> {
+    let connection = connection(store)?;
+    let (page, frames) = log_shape(store)?;
+    let fill = || -> rusqlite::Result<()> {
+        connection.pragma_update(None, "cache_size", 16)?;
+        connection.execute_batch("BEGIN IMMEDIATE; CREATE TABLE filler (bytes BLOB)")?;
+        let length = page * frames;
+        connection.execute_batch(&format!("INSERT INTO filler VALUES (zeroblob({length}))"))?;
+        connection.execute_batch("ROLLBACK")
+    };
+    fill().map_err(Error::sqlite("writing a log once"))?;
+    let mut log = store.path().as_os_str().to_owned();
+    log.push("-wal");
+    let log = Path::new(&log);
+    let length = File::open(log)
+        .and_then(|file| file.sync_all().and_then(|()| file.metadata()))
+        .map_err(Error::file(log))?
+        .len();
+    if length < frames * (FrameLog::FRAME_HEADER + page) {
+        return Err(Error::Answer {
+            doing: "writing a log once",
+            expected: "a log of its full length",
+            got: format!("{length} bytes"),
+        });
+    }
+    Ok(())
+}
+
+/// How long a page is, and how many of them are in the log when it is written back.
+fn log_shape(store: &SqliteStore) -> Result<(u64, u64), Error> {
+    Ok((
+        setting(store, "page_size")?,
+        setting(store, "wal_autocheckpoint")?,
+    ))
+}
+
 /// A loop that commits so many holds at a time: `BEGIN IMMEDIATE`, the store's own `UPDATE` for each
 /// seat, `COMMIT`, each a prepared statement.
 #[derive(Debug)]
@@ -186,17 +230,14 @@ impl FrameLog {
     /// # Errors
     /// [`Error::File`]; [`Error::Answer`] when the store does not say how long its pages and its log are.
     pub fn make(path: &Path, store: &SqliteStore) -> Result<Self, Error> {
-        let (page, frames) = (
-            setting(store, "page_size")?,
-            setting(store, "wal_autocheckpoint")?,
-        );
+        let (page, frames) = log_shape(store)?;
         let make = || -> io::Result<Self> {
             let file = OpenOptions::new().write(true).create_new(true).open(path)?;
             let mut log = Self {
                 file,
                 next: 0,
-                frames: frames as u64,
-                page: vec![0; page],
+                frames,
+                page: vec![0; usize::try_from(page).expect("a page fits in memory")],
             };
             for _ in 0..frames {
                 log.frame()?;
@@ -235,7 +276,7 @@ impl FrameLog {
 }
 
 /// A setting of the store that is a number.
-fn setting(store: &SqliteStore, name: &str) -> Result<usize, Error> {
+fn setting(store: &SqliteStore, name: &str) -> Result<u64, Error> {
     let pragmas = &store.settings().pragmas;
     let value = pragmas.iter().find(|(pragma, _)| pragma == name);
     value
@@ -288,6 +329,28 @@ mod tests {
         let mut read = Read::prepare(&connection).expect("prepared");
         read.seat(&seats[3]).expect("there");
         assert!(read.seat(&SeatId::new("nowhere").expect("valid")).is_err());
+    }
+
+    #[test]
+    fn a_log_is_written_to_its_full_length_and_nothing_else_is_changed() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join("seats.sqlite");
+        let store = SqliteStore::options().open(&path).expect("opened");
+        add(&store, &seat_ids(0..5)).expect("added");
+        let file = std::fs::read(&path).expect("read");
+        let length = || {
+            let log = parent.path().join("seats.sqlite-wal");
+            std::fs::metadata(log).expect("there").len()
+        };
+        assert!(length() < 100_000);
+        write_log_once(&store).expect("written");
+        let full = length();
+        assert!(full > 16_000 * (24 + 1024));
+        assert_eq!(std::fs::read(&path).expect("read"), file);
+        assert_eq!(store.snapshot().expect("read").seats.len(), 5);
+        assert_eq!(store.audit().expect("audited"), []);
+        add(&store, &seat_ids(5..9)).expect("added");
+        assert_eq!(length(), full);
     }
 
     #[test]

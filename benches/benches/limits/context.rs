@@ -4,6 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::time::Duration;
 
+use benches::bare;
 use benches::report;
 use benches::ring::Ring;
 use benches::scratch::Scratch;
@@ -119,9 +120,10 @@ impl Context {
         }
     }
 
-    /// Opens a new store, and keeps its settings for the evidence.
+    /// Opens a new store whose log has been written once, and keeps its settings for the evidence.
     pub(crate) fn store(&self, name: &str, options: SqliteOptions) -> Result<SqliteStore, Error> {
         let store = self.scratch.store(name, options)?;
+        bare::write_log_once(&store)?;
         self.database.get_or_init(|| report::database(&store));
         Ok(store)
     }
