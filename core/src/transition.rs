@@ -75,7 +75,8 @@ pub struct Transition {
     pub to: SeatStateKind,
 }
 
-/// All the changes that a seat can undergo. Tests and the audit iterate it; the database enforces it.
+/// All the changes that a seat can undergo. Tests and the audit of a change iterate it. The database itself
+/// refuses less: a row of no possible shape, a version that does not grow by one, a change of a sold seat.
 pub const LEGAL: [Transition; 4] = [
     row(SeatStateKind::Free, CommandKind::Hold, SeatStateKind::Held),
     row(SeatStateKind::Held, CommandKind::Hold, SeatStateKind::Held),

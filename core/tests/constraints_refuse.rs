@@ -175,6 +175,28 @@ fn a_second_sale_of_a_seat_is_refused() {
 }
 
 #[test]
+fn a_sale_that_differs_from_its_seat_in_one_column_is_refused() {
+    // The seat s2 is sold to A, hold 1, by payment p, at version 2.
+    let insert = |values: &str| {
+        format!(
+            "INSERT INTO payments (payment_id, seat_id, owner, hold_id, decision, version, decided_at) VALUES ({values})"
+        )
+    };
+    let statements = [
+        "'r', 's2', 'A', 1, 'sold', 2, 1",
+        "'p', 's3', 'A', 1, 'sold', 2, 1",
+        "'p', 's2', 'B', 1, 'sold', 2, 1",
+        "'p', 's2', 'A', 2, 'sold', 2, 1",
+        "'p', 's2', 'A', 1, 'sold', 3, 1",
+    ]
+    .map(insert);
+    refused(
+        "a sale is recorded for a seat that it bought",
+        &statements.each_ref().map(String::as_str),
+    );
+}
+
+#[test]
 fn a_payment_record_can_not_be_changed_removed_or_replaced() {
     refused(
         "a payment record does not change",
@@ -235,10 +257,14 @@ fn a_decision_without_a_fitting_reason_is_refused() {
         "'r', 's1', 'A', -1, 'refund_required', 'unknown_seat', 0, 1",
         "'r', 's1', 'A', 1, 'refund_required', 'unknown_seat', 1, 1",
         "'r', 's1', 'A', 1, 'refund_required', 'never_held', 2, 1",
+        "'r', 's1', 'A', 1, 'refund_required', 'never_held', -1, 1",
         "'r', 's1', 'A', 1, 'refund_required', 'already_sold', 1, 1",
+        "'r', 's1', 'A', -1, 'refund_required', 'superseded', 1, 1",
         "'r', 's1', 'A', 1, 'refund_required', 'superseded', 1, 1",
         "'r', 's1', 'A', 1, 'refund_required', 'wrong_owner', 2, 1",
+        "'r', 's1', 'A', 0, 'refund_required', 'wrong_owner', 0, 1",
         "'r', 's1', 'A', 1, 'refund_required', 'expired', 2, 1",
+        "'r', 's1', 'A', 0, 'refund_required', 'expired', 0, 1",
     ]
     .map(insert)
     .to_vec();
