@@ -117,6 +117,21 @@ fn a_named_file_must_not_be_there_and_stays_for_a_look() {
             "precious"
         );
     }
+    #[cfg(unix)]
+    {
+        let (link, target) = (
+            folder.path().join("link.sqlite"),
+            folder.path().join("gone"),
+        );
+        std::os::unix::fs::symlink(&target, &link).expect("a link that leads nowhere");
+        let store = format!("sqlite:{}", link.display());
+        check(
+            &["sequences", "--store", &store, "--replay", "H(s,A)@0"],
+            1,
+            &["is there already"],
+        );
+        assert!(link.is_symlink() && !target.exists());
+    }
     let nowhere = format!("sqlite:{}", folder.path().join("no/seats.sqlite").display());
     check(
         &["sequences", "--store", &nowhere, "--replay", "H(s,A)@0"],
