@@ -59,18 +59,30 @@ pub fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Error
 /// Writes the log of a store once to its full length, as it is after its first round: SQLite begins it
 /// anew when it has been written back, and overwriting is synced faster than making a file longer.
 ///
+/// # Errors
+/// As [`write_log`].
+pub fn write_log_once(store: &SqliteStore) -> Result<(), Error> {
+    write_log(store, log_shape(store)?.1)
+}
+
+/// Writes the log of a store until it has at least so many frames.
+///
 /// A transaction that is too large for its cache writes its pages to the log before it ends, and this one
 /// is rolled back: nothing but the length of the log stays.
 ///
 /// # Errors
 /// [`Error::Sqlite`], [`Error::File`]; [`Error::Answer`] when the log is shorter than was meant.
-pub fn write_log_once(store: &SqliteStore) -> Result<(), Error> {
+pub fn write_log(store: &SqliteStore, frames: u64) -> Result<(), Error> {
+    /// So many pages may stay in the cache. The last of the transaction are not written.
+    const CACHE: u64 = 16;
+    /// More than stay there, and than the log needs.
+    const MARGIN: u64 = 8 * CACHE;
     let connection = connection(store)?;
-    let (page, frames) = log_shape(store)?;
+    let (page, _) = log_shape(store)?;
     let fill = || -> rusqlite::Result<()> {
-        connection.pragma_update(None, "cache_size", 16)?;
+        connection.pragma_update(None, "cache_size", CACHE.to_string())?;
         connection.execute_batch("BEGIN IMMEDIATE; CREATE TABLE filler (bytes BLOB)")?;
-        let length = page * frames;
+        let length = page * (frames + MARGIN);
         connection.execute_batch(&format!("INSERT INTO filler VALUES (zeroblob({length}))"))?;
         connection.execute_batch("ROLLBACK")
     };
@@ -82,7 +94,7 @@ pub fn write_log_once(store: &SqliteStore) -> Result<(), Error> {
         .and_then(|file| file.sync_all().and_then(|()| file.metadata()))
         .map_err(Error::file(log))?
         .len();
-    if length < frames * (FrameLog::FRAME_HEADER + page) {
+    if length < FrameLog::LOG_HEADER + frames * (FrameLog::FRAME_HEADER + page) {
         return Err(Error::Answer {
             doing: "writing a log once",
             expected: "a log of its full length",
@@ -351,6 +363,18 @@ mod tests {
         assert_eq!(store.audit().expect("audited"), []);
         add(&store, &seat_ids(5..9)).expect("added");
         assert_eq!(length(), full);
+        write_log(&store, 20_000).expect("written");
+        assert!(length() > 20_000 * (24 + 1024));
+    }
+
+    #[test]
+    fn a_short_log_is_written_as_well() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join("seats.sqlite");
+        let store = SqliteStore::options().open(&path).expect("opened");
+        for frames in [1, 100, 4_000] {
+            write_log(&store, frames).expect("written");
+        }
     }
 
     #[test]

@@ -171,6 +171,9 @@ impl File {
             make_anew(&path, bytes)?;
             store = context.store(&name, Engine::Queue.options().clock(ring.clone()))?;
         }
+        if let Otherwise::Pragma("wal_autocheckpoint", frames) = setting {
+            bare::write_log(&store, frames.unsigned_abs())?;
+        }
         let connection = || -> Result<Connection, Error> {
             let connection = bare::connection(&store)?;
             match setting {
