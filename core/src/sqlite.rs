@@ -161,8 +161,7 @@ impl SqliteStore {
     ) -> Result<Option<Receipt<HoldOutcome>>, StoreError> {
         let reader = self.readers.lend()?;
         record::look_at_seat(&reader, &self.sql, &request.seat, |seat| {
-            let seat = seat.ok_or_else(|| StoreError::UnknownSeat(request.seat.clone()))?;
-            Ok(transition::hold::refusal(seat, request, self.clock.now()))
+            transition::hold::refusal(seat, request, self.clock.now())
         })?
     }
 

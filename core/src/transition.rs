@@ -18,6 +18,7 @@
 //! | hold | Held by another, `now < expires` | Refused(HeldUntil) |
 //! | hold | Sold | Refused(Sold) |
 //! | hold | not there | the error UnknownSeat |
+//! | hold | any; it would end after [`Timestamp::MAX`] | the error Invalid |
 //! | release | anything else | NotHeld |
 //! | confirm | anything else, payment not known | RefundRequired, and the payment is recorded so |
 //! | confirm | any; payment known as sold, same claim | Duplicate |
@@ -44,6 +45,13 @@ use crate::time::Timestamp;
 macro_rules! decided_at {
     () => {
         "max(?2, changed_at)"
+    };
+}
+
+/// [`Timestamp::MAX`], as SQL.
+macro_rules! time_end {
+    () => {
+        "253402300799999"
     };
 }
 

@@ -1,4 +1,7 @@
 //! Hold: Free -> Held, and Held -> Held once the hold before it has expired.
+//!
+//! A hold that would end after [`Timestamp::MAX`] is invalid, whatever the seat is: the time that it is
+//! reckoned from is that of the decision, so a clock that steps back does not make it valid.
 
 use rusqlite::{Connection, params};
 
@@ -20,7 +23,10 @@ pub(crate) const SQL: &str = concat!(
     "
       WHERE seat_id = ?1 AND (state = 'free' OR state = 'held' AND NOT ",
     live!(),
-    ")"
+    ") AND ",
+    decided_at!(),
+    " + ?4 <= ",
+    time_end!()
 );
 
 /// Runs the statement; when it changed nothing, says why.
@@ -30,14 +36,6 @@ pub(crate) fn run(
     request: &HoldRequest,
     now: Timestamp,
 ) -> Result<Receipt<HoldOutcome>, StoreError> {
-    if now.checked_add(request.ttl).is_none() {
-        return Err(Invalid::new(
-            "length of a hold",
-            format!("it would end {} after {now}", request.ttl),
-            format!("an end at {} or before", Timestamp::MAX),
-        )
-        .into());
-    }
     let changed = record::execute(
         tx,
         &sql.hold,
@@ -52,6 +50,7 @@ pub(crate) fn run(
 
     record::look_at_seat(tx, sql, &request.seat, |seat| {
         let (version, at) = stand(seat, now);
+        ends_in_time(request, at)?;
         let outcome = match seat.map(|seat| seat.state) {
             None => return Err(StoreError::UnknownSeat(request.seat.clone())),
             Some(StateRow::Held {
@@ -75,20 +74,33 @@ pub(crate) fn run(
 
 /// The answer to a hold that would change nothing at this time; `None` if it may take the seat.
 pub(crate) fn refusal(
-    seat: &SeatRow<'_>,
+    seat: Option<&SeatRow<'_>>,
     request: &HoldRequest,
     now: Timestamp,
-) -> Option<Receipt<HoldOutcome>> {
-    let (version, at) = stand(Some(seat), now);
+) -> Result<Option<Receipt<HoldOutcome>>, StoreError> {
+    let (version, at) = stand(seat, now);
+    ends_in_time(request, at)?;
+    let seat = seat.ok_or_else(|| StoreError::UnknownSeat(request.seat.clone()))?;
     let outcome = match seat.state {
         StateRow::Held { expires, .. } if !super::live(at, expires) => None,
         other => refused_by(other, request),
     };
-    outcome.map(|outcome| Receipt {
+    Ok(outcome.map(|outcome| Receipt {
         outcome,
         version,
         at,
-    })
+    }))
+}
+
+fn ends_in_time(request: &HoldRequest, at: Timestamp) -> Result<(), Invalid> {
+    if at.checked_add(request.ttl).is_some() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "length of a hold",
+        format!("it would end {} after {at}", request.ttl),
+        format!("an end at {} or before", Timestamp::MAX),
+    ))
 }
 
 /// What a sold seat, or a live hold, answers to a hold.

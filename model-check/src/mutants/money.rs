@@ -2,13 +2,13 @@
 
 use soldonce::{
     Claim, ConfirmOutcome, Decision, HoldOutcome, HoldRefusal, HoldRequest, PaymentId, Receipt,
-    RefundReason, SeatStore, StoreError, Timestamp, Version,
+    RefundCursor, RefundReason, RefundsDue, SeatStore, StoreError, Timestamp, Version,
 };
 
 use super::sql::{bare, patched, plant};
 use super::wrap::{Wrap, Wrapped};
 use super::{Mutant, caught, only_in_sequences};
-use crate::sequence::Check::{Answer, Fault, State};
+use crate::sequence::Check::{Answer, Audit, Fault, State};
 use crate::store_choice::{Real, Subject as _};
 
 const OWNER: &str = " AND owner = ?3";
@@ -16,7 +16,7 @@ const HOLD: &str = " AND version = ?4";
 const LIVE: &str = " AND (max(?2, changed_at) < expires)";
 const RECORDED: &str = "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-pub(super) const MUTANTS: [Mutant; 17] = [
+pub(super) const MUTANTS: [Mutant; 18] = [
     Mutant::new(
         "M06",
         "confirm: accepted at the very instant the hold ends",
@@ -105,7 +105,7 @@ pub(super) const MUTANTS: [Mutant; 17] = [
     Mutant::new(
         "M24",
         "confirm: a payment that can not be honoured leaves no record",
-        caught(State),
+        caught(Audit),
         |path, world| {
             patched(path, world, |sql| {
                 plant(
@@ -160,7 +160,7 @@ pub(super) const MUTANTS: [Mutant; 17] = [
     Mutant::new(
         "N20",
         "confirm: money for a seat that does not exist is dropped",
-        caught(State),
+        caught(Audit),
         |path, world| {
             patched(path, world, |sql| {
                 plant(
@@ -218,7 +218,7 @@ pub(super) const MUTANTS: [Mutant; 17] = [
     Mutant::new(
         "N24",
         "confirm: the time of the sale is not kept on the seat",
-        caught(State),
+        caught(Audit),
         |path, world| {
             patched(path, world, |sql| {
                 plant(
@@ -227,6 +227,15 @@ pub(super) const MUTANTS: [Mutant; 17] = [
                     "changed_at = changed_at\n",
                 );
             })
+        },
+    ),
+    Mutant::new(
+        "N25",
+        "refunds: a page is so many payments, and then those to refund among them",
+        only_in_sequences(State),
+        |path, world| {
+            let inner = Real::default().open(path, world)?;
+            Ok(Box::new(Wrapped(LimitBeforeFilter(inner))))
         },
     ),
 ];
@@ -327,5 +336,32 @@ impl Wrap for SeenAlready {
             } => ConfirmOutcome::Duplicate { recorded },
             other => other,
         }))
+    }
+}
+
+/// N25: a page without a refund looks like the end.
+struct LimitBeforeFilter(Box<dyn SeatStore>);
+
+impl Wrap for LimitBeforeFilter {
+    fn inner(&self) -> &dyn SeatStore {
+        &*self.0
+    }
+
+    fn refunds_due(&self, after: RefundCursor, limit: u32) -> Result<RefundsDue, StoreError> {
+        let payments = self.0.snapshot()?.payments;
+        let mut page = RefundsDue {
+            refunds: Vec::new(),
+            next: after,
+        };
+        let later = (1..)
+            .zip(payments)
+            .skip_while(|(seq, _)| *seq <= after.to_raw());
+        for (seq, record) in later.take(limit as usize) {
+            page.next = RefundCursor::from_raw(seq);
+            if record.decision != Decision::Sold {
+                page.refunds.push(record);
+            }
+        }
+        Ok(page)
     }
 }

@@ -6,21 +6,21 @@ use std::sync::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use soldonce::transition::Sql;
 use soldonce::{
-    Claim, ConfirmOutcome, HoldId, HoldOutcome, HoldRequest, PaymentId, Receipt, SeatStore,
-    StoreError, Timestamp, Version,
+    Claim, ConfirmOutcome, HoldId, HoldOutcome, HoldRefusal, HoldRequest, PaymentId, Receipt,
+    SeatStore, StoreError, Timestamp, Version,
 };
 
 use super::sql::{bare, on_file};
 use super::wrap::{Wrap, Wrapped};
 use super::{Mutant, caught, only_in_sequences};
-use crate::sequence::Check::{Fault, State};
+use crate::sequence::Check::{Audit, Fault};
 use crate::store_choice::{Real, Subject as _, World};
 
-pub(super) const MUTANTS: [Mutant; 4] = [
+pub(super) const MUTANTS: [Mutant; 5] = [
     Mutant::new(
         "M25",
         "confirm: each redelivery records the refund again",
-        caught(State),
+        caught(Audit),
         |path, world| {
             Ok(Box::new(Wrapped(AgainAndAgain {
                 inner: bare(path, world, |_| {})?,
@@ -30,9 +30,21 @@ pub(super) const MUTANTS: [Mutant; 4] = [
     )
     .bare(),
     Mutant::new(
+        "N34",
+        "hold: asking for a seat that is held puts off the end of the hold, and says nothing",
+        caught(Audit),
+        |path, world| {
+            Ok(Box::new(Wrapped(Sliding {
+                inner: bare(path, world, |_| {})?,
+                path: path.to_owned(),
+            })))
+        },
+    )
+    .bare(),
+    Mutant::new(
         "N40",
         "confirm: another claim for a known payment overwrites what was recorded",
-        caught(State),
+        caught(Audit),
         |path, world| {
             Ok(Box::new(Wrapped(LastOneWins {
                 inner: bare(path, world, |_| {})?,
@@ -162,6 +174,31 @@ fn plain(source: rusqlite::Error) -> StoreError {
     StoreError::Database {
         doing: "holding a seat",
         source: source.into(),
+    }
+}
+
+/// N34: a hold that slides, as a session does.
+struct Sliding {
+    inner: Box<dyn SeatStore>,
+    path: PathBuf,
+}
+
+impl Wrap for Sliding {
+    fn inner(&self) -> &dyn SeatStore {
+        &*self.inner
+    }
+
+    fn hold(&self, request: &HoldRequest) -> Result<Receipt<HoldOutcome>, StoreError> {
+        let answer = self.inner.hold(request)?;
+        if let HoldOutcome::Refused(HoldRefusal::HeldUntil(_)) = answer.outcome {
+            on_file(&self.path, |connection| {
+                connection.execute(
+                    "UPDATE seats SET expires = expires + 1 WHERE seat_id = ?1",
+                    [request.seat.as_str()],
+                )
+            })?;
+        }
+        Ok(answer)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::sql::{bare, patched, plant};
 use super::{Mutant, caught};
-use crate::sequence::Check::{Answer, Receipt, State};
+use crate::sequence::Check::{Answer, Audit, Receipt};
 
 pub(super) const MUTANTS: [Mutant; 8] = [
     Mutant::new(
@@ -89,7 +89,7 @@ pub(super) const MUTANTS: [Mutant; 8] = [
     Mutant::new(
         "N14",
         "release: soft, the hold is only made to end now",
-        caught(State),
+        caught(Audit),
         |path, world| {
             bare(path, world, |sql| {
                 plant(&mut sql.release, "state = 'free'", "state = 'held'");

@@ -1,14 +1,18 @@
 //! Faults in who gets a seat and for how long: in the statements of hold, and in time.
 
+use soldonce::{HoldOutcome, HoldRefusal, HoldRequest, Receipt, SeatState, SeatStore, StoreError};
+
 use super::sql::{bare, patched, plant};
+use super::wrap::{Wrap, Wrapped};
 use super::{Mutant, caught};
-use crate::sequence::Check::{Answer, Receipt, State};
+use crate::sequence::Check::{self, Answer, State};
+use crate::store_choice::{Real, Subject as _};
 
 const GUARD: &str =
     "AND (state = 'free' OR state = 'held' AND NOT (max(?2, changed_at) < expires))";
 const LIVE: &str = "(max(?2, changed_at) < expires)";
 
-pub(super) const MUTANTS: [Mutant; 12] = [
+pub(super) const MUTANTS: [Mutant; 13] = [
     Mutant::new(
         "M02",
         "hold: no guard on the state, and the row count is ignored",
@@ -139,7 +143,7 @@ pub(super) const MUTANTS: [Mutant; 12] = [
     Mutant::new(
         "N07",
         "confirm: the version does not grow with the sale",
-        caught(Receipt),
+        caught(Check::Receipt),
         |path, world| {
             bare(path, world, |sql| {
                 plant(
@@ -161,4 +165,33 @@ pub(super) const MUTANTS: [Mutant; 12] = [
             })
         },
     ),
+    Mutant::new(
+        "N09",
+        "hold: a sold seat says so before it is looked at when the hold would end",
+        caught(Answer),
+        |path, world| {
+            let inner = Real::default().open(path, world)?;
+            Ok(Box::new(Wrapped(SoldFirst(inner))))
+        },
+    ),
 ];
+
+/// N09: valid or not, the seat is gone.
+struct SoldFirst(Box<dyn SeatStore>);
+
+impl Wrap for SoldFirst {
+    fn inner(&self) -> &dyn SeatStore {
+        &*self.0
+    }
+
+    fn hold(&self, request: &HoldRequest) -> Result<Receipt<HoldOutcome>, StoreError> {
+        let answer = self.0.hold(request);
+        if let Err(StoreError::Invalid(_)) = answer {
+            let read = self.0.seat(&request.seat)?;
+            if let Some(SeatState::Sold { .. }) = read.outcome.as_ref().map(|seat| &seat.state) {
+                return Ok(read.map(|_| HoldOutcome::Refused(HoldRefusal::Sold)));
+            }
+        }
+        answer
+    }
+}

@@ -133,14 +133,15 @@ pub enum Check {
     Answer,
     /// The outcome is right; the version or the time on the receipt is not.
     Receipt,
-    /// The answer is right; what can be read afterwards is not.
+    /// The answer is right; what is stored afterwards breaks an invariant, alone or with what was stored
+    /// or answered before.
+    Audit,
+    /// The answer is right, and no invariant is broken; what can be read afterwards is not right.
     State,
     /// It shows only after a reopening, or through a second store on the same file.
     Restart,
     /// It shows only when a fault is injected.
     Fault,
-    /// Each step is right; the audit of what is stored finds a violation.
-    Audit,
     /// The schema's own constraints refused the change: the fault did not reach an answer.
     Schema,
 }
@@ -151,10 +152,10 @@ impl Check {
         match self {
             Self::Answer => "answer",
             Self::Receipt => "receipt",
+            Self::Audit => "audit",
             Self::State => "state",
             Self::Restart => "restart",
             Self::Fault => "fault",
-            Self::Audit => "audit",
             Self::Schema => "schema",
         }
     }

@@ -15,7 +15,7 @@
 //! | `failing C(..)@9` | the commit of the call fails |
 //! | `lost C(..)@9` | the call is committed, and its answer lost |
 //!
-//! Times are milliseconds. A seat whose name begins with `x` is not there at first; all others are.
+//! Times are milliseconds; `end-7` is 7 before the end of time, [`Timestamp::MAX`]. A seat whose name begins with `x` is not there at first; all others are.
 //! A step without a time happens at the time of the last one.
 
 use std::fmt;
@@ -30,6 +30,33 @@ use crate::reference::State;
 
 /// The length of a hold that is not written.
 pub const USUAL_TTL_MILLIS: i64 = 10;
+
+/// Times that are written from the end of time on: those a hold's length or so before it.
+const NEAR_END_MILLIS: i64 = 1_000;
+
+/// A time as text.
+struct At(Timestamp);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millis = self.0.as_unix_millis();
+        match Timestamp::MAX.as_unix_millis() - millis {
+            left @ 0..=NEAR_END_MILLIS => write!(f, "end-{left}"),
+            _ => write!(f, "{millis}"),
+        }
+    }
+}
+
+fn read_time(text: &str) -> Result<i64, String> {
+    let wrong = |_| "the time is not a number, nor end- and a number".to_owned();
+    match text.strip_prefix("end-") {
+        Some(left) => {
+            let left: u32 = left.parse().map_err(wrong)?;
+            Ok(Timestamp::MAX.as_unix_millis() - i64::from(left))
+        }
+        None => text.parse().map_err(wrong),
+    }
+}
 
 /// The holds that were given, in order, as the reference gives them.
 #[derive(Debug, Default)]
@@ -91,9 +118,9 @@ pub(super) fn write(sequence: &Sequence, f: &mut fmt::Formatter<'_>) -> fmt::Res
                     Fault::AnswerLost => "lost ",
                 })?;
                 let text = command(&call.command, |claim| holds.name(claim));
-                write!(f, "{text}@{}", call.at.as_unix_millis())?;
+                write!(f, "{text}@{}", At(call.at))?;
             }
-            Step::Add { at, seat } => write!(f, "add({seat})@{}", at.as_unix_millis())?,
+            Step::Add { at, seat } => write!(f, "add({seat})@{}", At(*at))?,
             Step::Reopen => f.write_str("reopen")?,
         }
         holds.after(step);
@@ -175,13 +202,7 @@ fn parse(text: &str) -> Result<Written<'_>, String> {
         _ => (Fault::None, rest),
     };
     let (call, at) = match rest.rsplit_once('@') {
-        Some((call, at)) => {
-            let at = at
-                .trim()
-                .parse()
-                .map_err(|_| "the time is not a number".to_owned())?;
-            (call.trim(), Some(at))
-        }
+        Some((call, at)) => (call.trim(), Some(read_time(at.trim())?)),
         None => (rest.trim(), None),
     };
     let (word, arguments) = match call.split_once('(') {
@@ -277,6 +298,7 @@ mod tests {
             "H(s,A,25)@0; add(x)@3; locked C(p,t,A,#7)@4; failing R(s,a,h1)@5; lost H(t,B)@2",
             "2: lost H(s,A)@0; H(t,A)@0; R(t,A,h2)@1; R(s,A,h1)@1",
             "H(x,A)@0; add(x)@1; H(x,A)@2; R(x,A,h1)@3",
+            "H(s,A,25)@253402300798998; add(x)@end-1000; R(s,A,h1)@end-10; H(x,A)@end-0",
         ] {
             let sequence: Sequence = text.parse().expect("readable");
             assert_eq!(sequence.to_string(), text);
@@ -316,6 +338,11 @@ mod tests {
             ("R(s,A,7)@0", "a hold is h1, h2, ... or a literal #7"),
             ("H(s,A@0", "a bracket is not closed"),
             ("H(s,A)@soon", "the time is not a number"),
+            (
+                "H(s,A)@end--5",
+                "the time is not a number, nor end- and a number",
+            ),
+            ("H(s,A)@253402300800000", "invalid timestamp"),
             ("H(s,A,0)@1", "invalid length of a hold"),
             ("H(,A)@1", "invalid seat id: it is empty"),
         ] {

@@ -276,25 +276,27 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
-    /// Compares everything that is stored, through the other store where there is one, and what has
-    /// changed since the last time with what may.
+    /// Audits everything that is stored, read through the other store where there is one: alone, with
+    /// what callers were told, and with how it was the last time. Then compares it with what is right.
     pub(super) fn compare_everything(&mut self, called: Via) -> Result<(), Stop> {
         let store = match called {
             Via::First => self.second.as_deref().or(self.first.as_deref()),
             Via::Second => self.first.as_deref(),
         };
         let store = store.expect("open between reopenings");
-        let read = |error: StoreError| {
-            differs(
-                Check::State,
-                format!("everything should be readable, but: {error}"),
-            )
-        };
-        let mut got = match patiently(|| store.snapshot()) {
-            Ok(snapshot) => snapshot,
-            Err(error) => return read(error),
-        };
+        let mut got = patiently(|| store.snapshot()).or_else(|error| unreadable(&error))?;
+        let refunds = patiently(|| store.refunds_due(RefundCursor::START, 10_000));
+        let refunds = refunds.or_else(|error| unreadable(&error))?.refunds;
         got.seats.sort_by(|a, b| a.id.cmp(&b.id));
+
+        let violation = audit(&got)
+            .into_iter()
+            .chain(audit_acknowledged(&got, &self.told))
+            .chain(audit_change(&self.earlier, &got))
+            .next();
+        if let Some(violation) = violation {
+            return differs(Check::Audit, violation.to_string());
+        }
         let expected = Snapshot {
             seats: self.state.seats.values().cloned().collect(),
             payments: self.records().cloned().collect(),
@@ -302,28 +304,15 @@ impl<'a> Pair<'a> {
         if got != expected {
             return differs(Check::State, first_difference(&expected, &got));
         }
-        let due: Vec<_> = self
-            .records()
-            .filter(|r| r.decision != Decision::Sold)
-            .collect();
-        match patiently(|| store.refunds_due(RefundCursor::START, 10_000)) {
-            Ok(page) if page.refunds.iter().eq(due.iter().copied()) => {}
-            Ok(page) => {
-                let what = format!(
-                    "{} refunds are due, listed are {:?}",
-                    due.len(),
-                    page.refunds
-                );
-                return differs(Check::State, what);
-            }
-            Err(error) => return read(error),
+        if !self.due().eq(&refunds) {
+            let what = format!(
+                "{} refunds are due, listed are {refunds:?}",
+                self.due().count()
+            );
+            return differs(Check::State, what);
         }
-        let violations = audit_change(&self.earlier, &got);
         self.earlier = got;
-        match violations.first() {
-            None => Ok(()),
-            Some(violation) => differs(Check::Audit, violation.to_string()),
-        }
+        Ok(())
     }
 
     fn records(&self) -> impl Iterator<Item = &PaymentRecord> {
@@ -332,7 +321,12 @@ impl<'a> Pair<'a> {
             .map(|payment| &self.state.payments[payment])
     }
 
-    /// What closes every walk: refunds page by page, and the invariants.
+    fn due(&self) -> impl Iterator<Item = &PaymentRecord> {
+        self.records()
+            .filter(|record| record.decision != Decision::Sold)
+    }
+
+    /// What closes every walk: everything once more, and the refunds page by page.
     pub(super) fn close(&mut self) -> Result<(), Stop> {
         self.compare_everything(Via::First)?;
         let store = self.store(Via::First)?;
@@ -351,22 +345,21 @@ impl<'a> Pair<'a> {
                 Err(error) => return differs(Check::State, error.to_string()),
             }
         }
-        let due = self.records().filter(|r| r.decision != Decision::Sold);
-        if !due.eq(paged.iter()) {
+        if !self.due().eq(&paged) {
             return differs(
                 Check::State,
                 "refunds page by page are not the refunds at once".to_owned(),
             );
         }
-        let violation = audit(&self.earlier)
-            .into_iter()
-            .chain(audit_acknowledged(&self.earlier, &self.told))
-            .next();
-        match violation {
-            None => Ok(()),
-            Some(violation) => differs(Check::Audit, violation.to_string()),
-        }
+        Ok(())
     }
+}
+
+fn unreadable<T>(error: &StoreError) -> Result<T, Stop> {
+    differs(
+        Check::State,
+        format!("everything should be readable, but: {error}"),
+    )
 }
 
 /// Gives a command by the method of its own at an even time, as a value at an odd one: a store may

@@ -311,8 +311,8 @@ impl Walker<'_> {
             return Ok(None);
         }
         let row = self.pair.call(call)?;
-        self.pair.compare_touched(call)?;
         self.compare(call.via)?;
+        self.pair.compare_touched(call)?;
         Ok(row)
     }
 

@@ -55,21 +55,6 @@ pub fn shrink(
 }
 
 impl Minimal {
-    fn take(&mut self, sequence: Sequence, failure: Option<Failure>) -> bool {
-        self.tries += 1;
-        match failure {
-            Some(failure) if failure.check <= self.failure.check => {
-                self.sequence = sequence;
-                self.failure = failure;
-                if let Place::Step(last) = self.failure.place {
-                    self.sequence.steps.truncate(last + 1);
-                }
-                true
-            }
-            Some(_) | None => false,
-        }
-    }
-
     fn try_in_full(
         &mut self,
         sequence: Sequence,
@@ -77,7 +62,7 @@ impl Minimal {
         place: &Workplace,
     ) -> Result<bool, CouldNotRun> {
         let failure = run(&sequence, subject, place, Depth::Full)?.err();
-        Ok(self.take(sequence, failure))
+        self.take(sequence, failure, subject, place)
     }
 
     fn try_steps(
@@ -87,7 +72,50 @@ impl Minimal {
         place: &Workplace,
     ) -> Result<bool, CouldNotRun> {
         let failure = run(&sequence, subject, place, Depth::Steps)?.err();
-        Ok(self.take(sequence, failure))
+        self.take(sequence, failure, subject, place)
+    }
+
+    /// Keeps a sequence that fails as plainly as the best one does. Was it?
+    fn take(
+        &mut self,
+        sequence: Sequence,
+        failure: Option<Failure>,
+        subject: &dyn Subject,
+        place: &Workplace,
+    ) -> Result<bool, CouldNotRun> {
+        self.tries += 1;
+        match failure {
+            Some(failure) if failure.check <= self.failure.check => {
+                self.sequence = sequence;
+                self.failure = failure;
+                self.leave_out_what_follows(subject, place)?;
+                Ok(true)
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Leaves out the steps after the one that failed. A seat that only they name is then no longer there,
+    /// and the rest may not fail without it: that is tried before it is believed.
+    fn leave_out_what_follows(
+        &mut self,
+        subject: &dyn Subject,
+        place: &Workplace,
+    ) -> Result<(), CouldNotRun> {
+        let Place::Step(last) = self.failure.place else {
+            return Ok(());
+        };
+        let mut cut = self.sequence.clone();
+        cut.steps.truncate(last + 1);
+        if cut.seats() != self.sequence.seats() {
+            self.tries += 1;
+            match run(&cut, subject, place, Depth::Steps)? {
+                Err(failure) if failure.check <= self.failure.check => self.failure = failure,
+                Ok(_) | Err(_) => return Ok(()),
+            }
+        }
+        self.sequence = cut;
+        Ok(())
     }
 
     /// Writes the repeats at the end out as steps, so that the sequence fails by its steps alone.

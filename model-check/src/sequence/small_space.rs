@@ -3,7 +3,8 @@
 //!
 //! A seat is brought into one of ten states, a payment into one of five or six; then one command is
 //! given, twice, one before, at and one after the end of the hold, and after the clock has stepped
-//! back before everything. All of it on one file, with names of its own for each combination, so that
+//! back before everything. The holds are tried once more where time ends with the last of them, so that a
+//! hold may end too late by the clock, or only by the time it would be decided on. All of it on one file, with names of its own for each combination, so that
 //! thousands of combinations take seconds.
 
 use soldonce::{Claim, Command, HoldRequest, PaymentId, SeatId, Timestamp};
@@ -14,7 +15,7 @@ use super::{Call, Sequence, Step, Via};
 use crate::store_choice::Subject;
 
 /// How many combinations there are. A number of its own, so that none can get lost unseen.
-pub const COMBINATIONS: u64 = 2_384;
+pub const COMBINATIONS: u64 = 2_584;
 
 /// A state of a seat: how it is reached, and what is special about it.
 struct History {
@@ -67,6 +68,9 @@ const HISTORIES: [History; 10] = [
     sold("H(s,B)@5; H(s,A)@15; C(q,s,A,#2)@17; ", 17, 25, 3),
 ];
 
+/// When the last of the holds in [`HISTORIES`] ends, and one more.
+const LAST_END: i64 = 26;
+
 /// Every sequence of the space, in order.
 pub fn sequences() -> Vec<Sequence> {
     let mut all = Vec::new();
@@ -116,6 +120,29 @@ pub fn sequences() -> Vec<Sequence> {
                 let text = format!("{}{before}{command}@{at}; {command}@{at}", history.steps);
                 all.push(text.parse().expect("written above"));
             }
+        }
+    }
+    all.extend(HISTORIES.iter().flat_map(at_the_end_of_time));
+    all
+}
+
+/// Holds on a seat with a history that ends as time does.
+fn at_the_end_of_time(history: &History) -> Vec<Sequence> {
+    let seat = history.seat;
+    let mut all = Vec::new();
+    for at in [history.ends - 1, history.ends, history.ends + 1, 4] {
+        for hold in ["A", "B", "a", "A,20", "A,25"] {
+            let command = format!("H({seat},{hold})");
+            let text = format!("{}{command}@{at}; {command}@{at}", history.steps);
+            let mut sequence: Sequence = text.parse().expect("written above");
+            for step in &mut sequence.steps {
+                if let Step::Call(call) = step {
+                    let later = Timestamp::MAX.as_unix_millis() - LAST_END;
+                    let millis = call.at.as_unix_millis() + later;
+                    call.at = Timestamp::from_unix_millis(millis).expect("no history goes on");
+                }
+            }
+            all.push(sequence);
         }
     }
     all
