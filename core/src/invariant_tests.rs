@@ -183,8 +183,10 @@ fn a_refund_may_be_dated_after_a_later_change_that_a_clock_set_back_made() {
 
 #[test]
 fn a_sold_seat_whose_hold_is_not_the_version_before_is_found() {
-    for hold_id in [0, 2] {
+    for (hold_id, number) in [(0, 2), (2, 2), (0, 1)] {
         let mut snapshot = right();
+        snapshot.payments.clear(); // the seat alone shows it
+        snapshot.seats[2].version = version(number);
         let wrong = HoldId::new(hold_id).expect("valid");
         if let SeatState::Sold { hold_id, .. } = &mut snapshot.seats[2].state {
             *hold_id = wrong;
@@ -216,6 +218,7 @@ fn a_reason_that_does_not_fit_is_found() {
         });
     }
     finds(RowShape, |s| s.payments[1].claim = claim("sold", "A", 0));
+    finds(RowShape, |s| s.payments[1].version = version(1));
     finds(RowShape, |s| s.payments[2].claim = claim("nowhere", "A", 1));
 }
 

@@ -2,11 +2,13 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use common::{claim, hold_request, payment_id, seat_id, t};
-use soldonce::{Commit, ManualClock, ReleaseOutcome, SeatStore, SqliteStore, StoreError};
+use common::{Bench, claim, hold_request, payment_id, seat_id, t};
+use soldonce::{
+    Clock, Commit, ManualClock, ReleaseOutcome, SeatStore, SqliteStore, StoreError, Timestamp,
+};
 
 #[test]
 fn what_changes_nothing_waits_for_no_writer() {
@@ -72,4 +74,50 @@ fn without_the_queue_every_command_takes_the_write_lock() {
     lock.execute_batch("ROLLBACK").expect("let go");
     let told = store.release(&claim("s0", "A", 1)).expect("answered");
     assert_eq!(told.outcome, ReleaseOutcome::NotHeld);
+}
+
+/// Somebody else gives the seat back at the moment at which this clock is read.
+struct WhileTheClockIsRead(OnceLock<SqliteStore>);
+
+impl Clock for WhileTheClockIsRead {
+    fn now(&self) -> Timestamp {
+        if let Some(other) = self.0.get() {
+            let _ = other.release(&claim("s1", "A", 1));
+        }
+        t(0)
+    }
+}
+
+/// Version 1 is the hold; 2 is what the clock's reading makes of the seat.
+#[track_caller]
+fn is_of_the_snapshot_before_the_clock<T>(
+    ask: impl FnOnce(&SqliteStore) -> Result<soldonce::Receipt<T>, StoreError>,
+) {
+    let bench = Bench::new();
+    let held = bench.store.hold(&hold_request("s1", "A")).expect("free");
+    assert_eq!(held.version.get(), 1);
+    let late = bench
+        .store
+        .confirm_payment(&payment_id("p"), &claim("s1", "B", 1));
+    assert_eq!(late.expect("recorded").version.get(), 1);
+    let clock = Arc::new(WhileTheClockIsRead(OnceLock::new()));
+    let store = SqliteStore::options()
+        .clock(clock.clone())
+        .open(bench.path())
+        .expect("the store opens");
+    assert!(clock.0.set(bench.store).is_ok());
+    assert_eq!(ask(&store).expect("answered").version.get(), 1);
+    let after = clock.0.get().expect("set").seat(&seat_id("s1"));
+    assert_eq!(after.expect("read").version.get(), 2, "the clock was read");
+}
+
+#[test]
+fn the_clock_is_read_after_the_snapshot_was_taken() {
+    is_of_the_snapshot_before_the_clock(|store| store.hold(&hold_request("s1", "B")));
+    is_of_the_snapshot_before_the_clock(|store| store.release(&claim("s1", "B", 1)));
+    is_of_the_snapshot_before_the_clock(|store| {
+        store.confirm_payment(&payment_id("p"), &claim("s1", "B", 1))
+    });
+    is_of_the_snapshot_before_the_clock(|store| store.seat(&seat_id("s1")));
+    is_of_the_snapshot_before_the_clock(|store| store.payment(&payment_id("p")));
 }
