@@ -7,6 +7,7 @@
 mod random;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -61,15 +62,22 @@ enum Case {
     Disagree { check_holds: bool },
 }
 
-/// Decides `cases` random histories twice, the kinds in turn. `done` is told after each.
-pub fn agree(cases: u64, seed: u64, done: impl Fn() + Sync) -> Agreement {
-    agree_with::<AllRules>(cases, seed, done)
+/// Decides `cases` random histories twice, the kinds in turn, or as many of them as it comes to before
+/// `stop` is set. `done` is told after each.
+pub fn agree(cases: u64, seed: u64, stop: &AtomicBool, done: impl Fn() + Sync) -> Agreement {
+    agree_with::<AllRules>(cases, seed, stop, done)
 }
 
 /// The same, for a check with these rules.
-pub(crate) fn agree_with<R: RuleSet>(cases: u64, seed: u64, done: impl Fn() + Sync) -> Agreement {
+pub(crate) fn agree_with<R: RuleSet>(
+    cases: u64,
+    seed: u64,
+    stop: &AtomicBool,
+    done: impl Fn() + Sync,
+) -> Agreement {
     (0..cases)
         .into_par_iter()
+        .filter(|_| !stop.load(Ordering::Relaxed))
         .map(|case| {
             let kind = Kind::ALL[usize::try_from(case % 14).expect("small")];
             let seed = random::seed_of(seed, case);
@@ -103,6 +111,14 @@ fn decide<R: RuleSet>(kind: Kind, seed: u64) -> Case {
 }
 
 impl Agreement {
+    /// How many histories it is about.
+    pub fn cases(&self) -> u64 {
+        let tallies = self.tallies.values();
+        tallies
+            .map(|tally| tally.holds + tally.violated + tally.undecided + tally.disagree)
+            .sum()
+    }
+
     /// No disagreement was found.
     pub fn is_complete(&self) -> bool {
         self.disagreements.is_empty()

@@ -3,6 +3,8 @@
 use super::*;
 use crate::serializable::{Rule, Without};
 
+static NEVER: AtomicBool = AtomicBool::new(false);
+
 fn show(agreement: &Agreement) {
     for (kind, tally) in &agreement.tallies {
         println!("{:<30} {tally:?}", kind.name());
@@ -11,7 +13,7 @@ fn show(agreement: &Agreement) {
 
 #[test]
 fn the_check_and_the_search_agree_on_random_histories_of_every_kind() {
-    let agreement = agree(28_000, 1, || ());
+    let agreement = agree(28_000, 1, &NEVER, || ());
     show(&agreement);
     assert_eq!(agreement.disagreements, []);
     for (kind, tally) in &agreement.tallies {
@@ -26,7 +28,7 @@ fn the_check_and_the_search_agree_on_random_histories_of_every_kind() {
 fn noticed<const RULE: u8>() {
     let rule = Rule::ALL[usize::from(RULE)];
     for seed in 0..200 {
-        let agreement = agree_with::<Without<RULE>>(280, seed, || ());
+        let agreement = agree_with::<Without<RULE>>(280, seed, &NEVER, || ());
         if !agreement.is_complete() {
             let accepted = agreement
                 .disagreements

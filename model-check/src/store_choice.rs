@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use soldonce::{Clock, Commit, SeatStore, SqliteOptions, SqliteStore, StoreError};
 
+use crate::crash::plants;
 use crate::fault::{LostAnswers, Switch};
 use crate::{concurrent, mutants};
 
@@ -116,12 +117,18 @@ pub struct Choice {
 
 /// A name that is not a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no store is called {given:?}; give sqlite, sqlite-per-call, one of them with :PATH, or mutant:ID, where ID is one of {known}"
-)]
-pub struct UnknownStore {
-    given: String,
-    known: String,
+pub enum UnknownStore {
+    /// No kind of store is called so, or no mutant.
+    #[error(
+        "no store is called {0:?}; give sqlite, sqlite-per-call, one of them with :PATH, or mutant:ID \
+         (model-check mutants lists the IDs)"
+    )]
+    Name(String),
+    /// A fault that only a crash shows.
+    #[error(
+        "mutant:{0} can not be run as a store, only a crash shows its fault; give model-check mutants {0}"
+    )]
+    OnlyInCrashes(&'static str),
 }
 
 impl std::str::FromStr for Choice {
@@ -138,12 +145,10 @@ impl std::str::FromStr for Choice {
             _ => None,
         };
         let path = (kind.starts_with("sqlite") && !rest.is_empty()).then(|| rest.into());
-        match subject {
-            Some(subject) => Ok(Self { subject, path }),
-            None => Err(UnknownStore {
-                given: given.to_owned(),
-                known: [mutants::ids(), concurrent::ids()].concat().join(", "),
-            }),
+        match (subject, plants::find(rest)) {
+            (Some(subject), _) => Ok(Self { subject, path }),
+            (None, Some(plant)) if kind == "mutant" => Err(UnknownStore::OnlyInCrashes(plant.id)),
+            (None, _) => Err(UnknownStore::Name(given.to_owned())),
         }
     }
 }

@@ -1,15 +1,19 @@
 //! The real store gives the answers of the reference: in the whole small space, and in random
 //! sequences that reach every row of the table. With its queue, and without.
 
+use std::sync::atomic::AtomicBool;
+
 use model_check::sequence::campaign::{Campaign, measure, run_campaign};
 use model_check::sequence::run::Workplace;
 use model_check::sequence::small_space;
 use model_check::store_choice::{Choice, Real};
 
+static NEVER: AtomicBool = AtomicBool::new(false);
+
 #[track_caller]
 fn small_space_holds(real: Real) {
     let place = Workplace::temporary(&real).expect("a temporary folder");
-    let walked = small_space::walk(&real, &place, &|_| {}).expect("could run");
+    let walked = small_space::walk(&real, &place, &NEVER, &|_| {}).expect("could run");
     let tried = walked.unwrap_or_else(|failed| {
         panic!(
             "{}\n{:?}: {}",
@@ -37,7 +41,7 @@ fn sequences_hold(store: &str) {
         seed: 1,
     };
     let choice: Choice = store.parse().expect("a store");
-    let report = run_campaign(&choice, campaign, &|_| {}).expect("could run");
+    let report = run_campaign(&choice, campaign, &NEVER, &|_| {}).expect("could run");
     if let Some(failed) = &report.failed {
         let minimal = &failed.minimal;
         panic!(

@@ -7,7 +7,7 @@ use evidence::Check;
 use model_check::agree::{Agreement, Kind, agree, history};
 use model_check::history::write;
 
-use super::report::{Report, bar, count, say};
+use super::report::{Report, bar, count, one_or_more, say, stop_on_interrupt, whole_number};
 use super::{Exit, Failure};
 
 /// Decides small random histories twice, by the check and by exhaustive search: they must agree.
@@ -17,11 +17,11 @@ use super::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(super) struct Agree {
     /// How many histories, the kinds in turn.
-    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = one_or_more)]
     pub(super) cases: u64,
 
     /// Together with its number, all that a history depends on.
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = 1, value_name = "S", value_parser = whole_number)]
     pub(super) seed: u64,
 }
 
@@ -32,7 +32,9 @@ impl Agree {
             .seed(self.seed)
             .config("agreement_cases", self.cases);
         let progress = bar("histories", self.cases);
-        let agreement = agree(self.cases, self.seed, || progress.inc(1));
+        let agreement = agree(self.cases, self.seed, stop_on_interrupt()?, || {
+            progress.inc(1);
+        });
         progress.finish_and_clear();
         show(&agreement);
         let disagreements: u64 = agreement.tallies.values().map(|tally| tally.disagree).sum();
@@ -46,7 +48,7 @@ impl Agree {
                 "check-agrees-with-search",
                 "the near-linear check and the exhaustive search agree on each random history that both \
                  decide",
-                self.cases - undecided,
+                agreement.cases() - undecided,
             )
             .violations(disagreements)
             .note(format!("the search gave up on {undecided} more")),
@@ -66,6 +68,10 @@ impl Agree {
             write(&history(found.kind, found.seed), &mut text)
                 .map_err(|error| Failure::CouldNotRun(error.to_string()))?;
             say(String::from_utf8_lossy(&text).trim_end());
+        }
+        if agreement.is_complete() && agreement.cases() < self.cases {
+            let done = format!("after {} histories", count(agreement.cases()));
+            return Ok(report.interrupted(&done));
         }
         Ok(if agreement.is_complete() {
             say("\nholds     check and search agree on every history that both decided");

@@ -1,14 +1,19 @@
 //! `model-check` alone: everything there is, at a moderate depth.
 
+use std::sync::atomic::Ordering;
+
 use super::agree::Agree;
 use super::faults::Faults;
 use super::histories::Histories;
 use super::kill::Kill;
 use super::mutants::Mutants;
 use super::power::Power;
-use super::report::{Report, say};
+use super::report::{Report, say, stop_on_interrupt};
 use super::sequences::Sequences;
 use super::{Exit, Failure};
+
+/// A heading, and what runs under it.
+type Part<'a> = (&'a str, &'a dyn Fn(&mut Report) -> Result<Exit, Failure>);
 
 pub(super) fn run(report: &mut Report) -> Result<Exit, Failure> {
     let sequences = |store: &str| Sequences {
@@ -24,25 +29,15 @@ pub(super) fn run(report: &mut Report) -> Result<Exit, Failure> {
         seed: 1,
         pictures: None,
     };
-    let mut worst = sequences("sqlite").run(report)?;
-    say("");
-    worst = worst.max(sequences("sqlite-per-call").run(report)?);
-    say("\nplanted faults\n");
-    worst = worst.max(mutants.run(report)?);
-    say("\nconcurrent histories\n");
     let histories = Histories {
         calls: 1_000,
         seed: 1,
         pictures: None,
     };
-    worst = worst.max(histories.run(report)?);
-    say("\nthe check of histories against an exhaustive search\n");
     let agree = Agree {
         cases: 14_000,
         seed: 1,
     };
-    worst = worst.max(agree.run(report)?);
-    say("\npower loss\n");
     let power = Power {
         seed: 1,
         ops: 300,
@@ -50,23 +45,48 @@ pub(super) fn run(report: &mut Report) -> Result<Exit, Failure> {
         deep_every: 16,
         store: "real".to_owned(),
     };
-    worst = worst.max(power.run(report)?);
-    say("\nfailing disks\n");
     let faults = Faults {
         seed: 1,
         ops: 40,
         every: 8,
         store: "real".to_owned(),
     };
-    worst = worst.max(faults.run(report)?);
-    say("\nkilled processes\n");
     let kill = Kill {
         rounds: 20,
         seed: 1,
     };
-    worst = worst.max(kill.run(report)?);
+    let parts: [Part<'_>; 8] = [
+        ("", &|report| sequences("sqlite").run(report)),
+        ("", &|report| sequences("sqlite-per-call").run(report)),
+        ("planted faults\n", &|report| mutants.run(report)),
+        ("concurrent histories\n", &|report| histories.run(report)),
+        (
+            "the check of histories against an exhaustive search\n",
+            &|report| agree.run(report),
+        ),
+        ("power loss\n", &|report| power.run(report)),
+        ("failing disks\n", &|report| faults.run(report)),
+        ("killed processes\n", &|report| kill.run(report)),
+    ];
+    let stop = stop_on_interrupt()?;
+    let mut worst = Exit::Holds;
+    for ((heading, part), number) in parts.into_iter().zip(0..) {
+        if stop.load(Ordering::Relaxed) {
+            let done = format!("after {number} of 8 parts");
+            worst = worst.max(report.interrupted(&done));
+            break;
+        }
+        if number > 0 {
+            say("");
+        }
+        if !heading.is_empty() {
+            say(heading);
+        }
+        worst = worst.max(part(report)?);
+    }
     say(match worst {
         Exit::Holds => "\nall holds",
+        Exit::Interrupted => "\nwhat was seen until then holds",
         _ => "\nNOT all holds",
     });
     Ok(worst)

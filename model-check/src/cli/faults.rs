@@ -7,8 +7,11 @@ use evidence::Check;
 
 use model_check::crash::faults::{Config, Report as Found, run};
 
-use super::power::{exit, known, stop_on_interrupt, subject};
-use super::report::{Report, bar, count, say, say_wrapped, seconds};
+use super::power::{exit, known, subject};
+use super::report::{
+    Report, bar, count, one_or_more, say, say_command, say_wrapped, seconds, stop_on_interrupt,
+    whole, whole_number,
+};
 use super::{Exit, Failure};
 
 /// Makes the n-th write, sync, open, cut, delete or lock fail, for every n, once and from then on.
@@ -19,15 +22,15 @@ use super::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(super) struct Faults {
     /// Of everything random.
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = 1, value_name = "S", value_parser = whole_number)]
     pub(super) seed: u64,
 
     /// Steps of the workload.
-    #[arg(long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u64).range(3..=10_000))]
+    #[arg(long, default_value_t = 40, value_name = "N", value_parser = |text: &str| whole(text, 3..=10_000))]
     pub(super) ops: u64,
 
     /// Let every so manieth operation of a kind fail; 1 is each.
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = one_or_more)]
     pub(super) every: u64,
 
     /// The store: `real`, or a plant by its id.
@@ -93,10 +96,8 @@ fn show(found: &Found, config: &Config, store: &str) {
     for violation in &found.violations {
         say(&format!("\nVIOLATED by {}", violation.fault));
         say_wrapped("  ", &violation.what);
-        say(&format!(
-            "  again  model-check replay {}",
-            violation.fault.case(store, config.seed, config.ops)
-        ));
+        let case = violation.fault.case(store, config.seed, config.ops);
+        say_command("  again  ", "replay", &[case]);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `model-check histories`: the real store on real threads and in two processes.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 use evidence::Check;
@@ -11,7 +12,7 @@ use model_check::history::{History, RunClock};
 use model_check::serializable;
 
 use super::check::conclude;
-use super::report::{Report, count, say};
+use super::report::{Report, count, one_or_more, say, stop_on_interrupt, whole_number};
 use super::{Exit, Failure};
 
 /// Runs the real store on 2 to 64 threads and in two processes, and checks every answer.
@@ -20,16 +21,21 @@ use super::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(super) struct Histories {
     /// Calls in each run of the real store.
-    #[arg(long, default_value_t = 5_000, value_name = "N")]
+    #[arg(long, default_value_t = 5_000, value_name = "N", value_parser = calls)]
     pub(super) calls: usize,
 
     /// What the calls of the threads depend on. Not how they interleave.
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = 1, value_name = "S", value_parser = whole_number)]
     pub(super) seed: u64,
 
     /// Draw violations as HTML files in this folder.
     #[arg(long, value_name = "FOLDER")]
     pub(super) pictures: Option<PathBuf>,
+}
+
+fn calls(text: &str) -> Result<usize, String> {
+    let calls = one_or_more(text)?;
+    usize::try_from(calls).map_err(|error| error.to_string())
 }
 
 /// One process's part of a run in two processes.
@@ -106,7 +112,9 @@ impl Histories {
         let mut worst = Exit::Holds;
         let mut operations = 0;
         let mut violations = 0;
-        for threads in THREADS {
+        let stop = stop_on_interrupt()?;
+        let interrupted = || stop.load(Ordering::Relaxed);
+        for threads in THREADS.into_iter().take_while(|_| !interrupted()) {
             let history = self.one_process(threads)?;
             worst = worst.max(self.judge(
                 &format!("{threads} threads"),
@@ -115,13 +123,15 @@ impl Histories {
                 &mut violations,
             )?);
         }
-        let history = self.two_processes()?;
-        worst = worst.max(self.judge(
-            "2 processes of 8 threads",
-            &history,
-            &mut operations,
-            &mut violations,
-        )?);
+        if !interrupted() {
+            let history = self.two_processes()?;
+            worst = worst.max(self.judge(
+                "2 processes of 8 threads",
+                &history,
+                &mut operations,
+                &mut violations,
+            )?);
+        }
         report.check(
             Check::passed(
                 "histories-of-the-real-store",
@@ -130,6 +140,10 @@ impl Histories {
             )
             .violations(violations),
         );
+        if interrupted() {
+            let done = format!("after {} calls", count(operations));
+            worst = worst.max(report.interrupted(&done));
+        }
         Ok(worst)
     }
 

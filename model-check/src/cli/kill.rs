@@ -10,8 +10,8 @@ use soldonce::Timestamp;
 use model_check::crash::kill::{Config, NotRun, Round, child, run, start};
 use model_check::serializable::Verdict;
 
-use super::power::{exit, stop_on_interrupt};
-use super::report::{Report, bar, count, say, seconds};
+use super::power::exit;
+use super::report::{Report, bar, count, say, seconds, stop_on_interrupt, whole, whole_number};
 use super::{Exit, Failure};
 
 /// Kills processes that sell seats, with SIGKILL, and checks every answer they had given.
@@ -21,11 +21,11 @@ use super::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(super) struct Kill {
     /// How many processes are killed.
-    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=5_000))]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = |text: &str| whole(text, 1..=5_000))]
     pub(super) rounds: u64,
 
     /// Of everything random; not of how threads interleave.
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = 1, value_name = "S", value_parser = whole_number)]
     pub(super) seed: u64,
 }
 

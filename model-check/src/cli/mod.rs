@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use clap::{Parser, Subcommand};
 
@@ -28,10 +29,10 @@ pub(crate) enum Exit {
     Holds,
     /// There is no verdict. Never a pass.
     Inconclusive,
+    /// It was interrupted; what was seen until then holds.
+    Interrupted,
     /// An invariant, a sequence or a history is violated, or a planted fault survived.
     Violated,
-    /// It was interrupted.
-    Interrupted,
     /// It could not run.
     CouldNotRun,
     /// It was used wrongly.
@@ -140,7 +141,7 @@ impl Cli {
         if keeps {
             report::has_a_place(self.evidence.as_deref())?;
         }
-        let exit = match self.command {
+        let ended = match self.command {
             None => all::run(&mut report),
             Some(Check::Sequences(sequences)) => sequences.run(&mut report),
             Some(Check::Mutants(mutants)) => mutants.run(&mut report),
@@ -157,7 +158,16 @@ impl Cli {
                 report::say(model_check::history::schema().trim_end());
                 return Ok(Exit::Holds);
             }
-        }?;
+        };
+        let exit = match ended {
+            // A child got the signal, too, and its part can not be finished.
+            Err(Failure::CouldNotRun(why))
+                if report::stop_on_interrupt()?.load(Ordering::Relaxed) =>
+            {
+                report.interrupted(&why)
+            }
+            ended => ended?,
+        };
         if keeps && let Err(failure) = report.write(self.evidence) {
             // A violation outweighs a file that could not be written.
             if exit != Exit::Violated {

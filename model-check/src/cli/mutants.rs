@@ -9,7 +9,10 @@ use evidence::Check;
 use model_check::concurrent;
 use model_check::mutants::{self, Hunt, Mutant, all, hunt};
 
-use super::report::{Report, bar, count, say, seconds};
+use super::report::{
+    Report, bar, count, one_or_more, say, say_command, say_wrapped, seconds, stop_on_interrupt,
+    whole_number,
+};
 use super::{Exit, Failure, plants, races};
 
 /// Hunts the planted faults: each must be caught, and by the check that is named for it.
@@ -21,20 +24,28 @@ use super::{Exit, Failure, plants, races};
 #[derive(Debug, Args)]
 pub(super) struct Mutants {
     /// Only these, and with all that is known about them.
-    #[arg(value_name = "ID", value_parser = known)]
+    #[arg(value_name = "ID", value_parser = known, help = only_these())]
     pub(super) ids: Vec<String>,
 
     /// The most sequences for each.
-    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = one_or_more)]
     pub(super) cases: u64,
 
     /// Together with its number, all that a sequence depends on.
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = 1, value_name = "S", value_parser = whole_number)]
     pub(super) seed: u64,
 
     /// Draw the races as HTML files in this folder.
     #[arg(long, value_name = "FOLDER")]
     pub(super) pictures: Option<PathBuf>,
+}
+
+fn only_these() -> String {
+    let mut known = ids();
+    known.sort_unstable();
+    known.dedup();
+    let known = known.join(", ");
+    format!("Only these, and with all that is known about them: {known}")
 }
 
 /// Every name there is, in the order of the tables.
@@ -52,21 +63,33 @@ fn known(id: &str) -> Result<String, String> {
     if ids().contains(&id) {
         return Ok(id.to_owned());
     }
-    let mut known = ids();
-    known.sort_unstable();
-    known.dedup();
-    let known = known.join(", ");
-    Err(format!("there is no such mutant; there are {known}"))
+    Err("no mutant is called so; model-check mutants --help lists all".to_owned())
 }
 
 impl Mutants {
     pub(super) fn run(&self, report: &mut Report) -> Result<Exit, Failure> {
+        if self.pictures.is_some()
+            && !self.ids.is_empty()
+            && !self
+                .ids
+                .iter()
+                .any(|id| concurrent::ids().contains(&id.as_str()))
+        {
+            return Err(Failure::Usage(format!(
+                "--pictures: races are drawn, and {} is none; the races are {}",
+                self.ids.join(", "),
+                concurrent::ids().join(", ")
+            )));
+        }
         report
             .evidence()
             .seed(self.seed)
             .config("sequences_per_mutant", self.cases);
         let wanted = |id: &str| self.ids.is_empty() || self.ids.iter().any(|wanted| wanted == id);
         let mut worst = self.sequences(&wanted, report)?;
+        if worst == Exit::Interrupted {
+            return Ok(worst);
+        }
         let heading = |text: &str| {
             if self.ids.is_empty() {
                 say(text);
@@ -79,6 +102,9 @@ impl Mutants {
             self.pictures.as_deref(),
             report,
         )?);
+        if worst == Exit::Interrupted {
+            return Ok(worst);
+        }
         heading("\ncrashes\n");
         Ok(worst.max(plants::run(&wanted, self.seed, report)?))
     }
@@ -96,11 +122,17 @@ impl Mutants {
         if mutants.is_empty() {
             return Ok(Exit::Holds);
         }
-        let progress = bar("mutants", mutants.len() as u64);
+        let stop = stop_on_interrupt()?;
+        let all = mutants.len();
+        let progress = bar("mutants", all as u64);
         let mut hunted = Vec::new();
         for mutant in mutants {
             progress.set_message(mutant.id);
-            hunted.push((mutant, hunt(mutant, self.cases, self.seed)?));
+            let hunt = hunt(mutant, self.cases, self.seed, stop)?;
+            if hunt.interrupted {
+                break;
+            }
+            hunted.push((mutant, hunt));
             progress.inc(1);
         }
         progress.finish_and_clear();
@@ -112,7 +144,12 @@ impl Mutants {
                 show_one(mutant, hunt);
             }
         }
-        Ok(verdict(&hunted, report))
+        let exit = verdict(&hunted, report);
+        if exit == Exit::Holds && hunted.len() < all {
+            let done = format!("after {} of {all} mutants", hunted.len());
+            return Ok(report.interrupted(&done));
+        }
+        Ok(exit)
     }
 }
 
@@ -145,10 +182,10 @@ fn show_table(hunted: &[(Mutant, Hunt)]) {
 }
 
 fn show_one(mutant: &Mutant, hunt: &Hunt) {
-    say(&format!("{}  {}", mutant.id, mutant.fault));
+    say_wrapped(&format!("{}  ", mutant.id), mutant.fault);
     let line = |name: &str, text: &str| {
         if !text.is_empty() {
-            say(&format!("  {name:14} {text}"));
+            say_wrapped(&format!("  {name:14} "), text);
         }
     };
     line("seen in", mutant.seen_in);
@@ -173,11 +210,11 @@ fn show_one(mutant: &Mutant, hunt: &Hunt) {
         "small space",
         hunt.small_space.as_deref().unwrap_or_default(),
     );
-    line(
-        "again",
-        &format!("model-check sequences --store mutant:{} \\", mutant.id),
-    );
-    line("", &format!("--replay '{}'", hunt.sequence));
+    if !hunt.sequence.is_empty() {
+        let store = format!("--store mutant:{}", mutant.id);
+        let replay = format!("--replay '{}'", hunt.sequence);
+        say_command("  again          ", "sequences", &[store, replay]);
+    }
     say("");
 }
 
@@ -201,13 +238,13 @@ fn verdict(hunted: &[(Mutant, Hunt)], report: &mut Report) -> Exit {
     }
     report.check(check);
     for complaint in &complaints {
-        say(complaint);
+        say_wrapped("", complaint);
     }
     if complaints.is_empty() {
-        say(&format!(
-            "{} mutants, each caught by the check that is named for it",
-            hunted.len()
-        ));
+        say(&match hunted.len() {
+            1 => "the mutant is caught by the check that is named for it".to_owned(),
+            many => format!("{many} mutants, each caught by the check that is named for it"),
+        });
         Exit::Holds
     } else {
         Exit::Violated

@@ -1,5 +1,6 @@
 //! The part of `model-check mutants` about crashes: each plant is put through the run that must catch it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use evidence::Check;
@@ -7,8 +8,7 @@ use evidence::Check;
 use model_check::crash::plants::{self, CaughtBy, Subject};
 use model_check::crash::{faults, power};
 
-use super::power::stop_on_interrupt;
-use super::report::{Report, count, say, say_wrapped, seconds};
+use super::report::{Report, count, say, say_command, say_wrapped, seconds, stop_on_interrupt};
 use super::{Exit, Failure};
 
 /// How a plant was caught.
@@ -27,7 +27,8 @@ pub(super) fn run(
     seed: u64,
     report: &mut Report,
 ) -> Result<Exit, Failure> {
-    let mut survived = 0;
+    let stop = stop_on_interrupt()?;
+    let (mut hunted, mut survived) = (0, 0);
     let all: Vec<_> = plants::all()
         .into_iter()
         .filter(|plant| wanted(plant.id))
@@ -38,21 +39,25 @@ pub(super) fn run(
     let mut check_notes = Vec::new();
     for plant in &all {
         let began = Instant::now();
-        let caught = hunt(plant, seed)?;
+        let caught = hunt(plant, seed, stop)?;
         let by = match plant.caught_by {
             Some(CaughtBy::Faults) => "faults",
             Some(CaughtBy::Power) | None => "power",
         };
         if let Some(caught) = caught {
+            hunted += 1;
             let (tried, took) = (count(caught.tried), seconds(began.elapsed()));
-            say(&format!("{:11} {}", plant.id, plant.fault));
+            say_wrapped(&format!("{:11} ", plant.id), plant.fault);
             say(&format!("            caught by {by} after {tried}, {took}"));
-            say(&format!("            model-check replay {}", caught.case));
+            say_command("            ", "replay", std::slice::from_ref(&caught.case));
             say_wrapped("            ", &caught.what);
             check_notes.push(format!("{} ({}): {}", plant.id, plant.fault, caught.case));
+        } else if stop.load(Ordering::Relaxed) {
+            break;
         } else {
+            hunted += 1;
             survived += 1;
-            say(&format!("{:11} {}", plant.id, plant.fault));
+            say_wrapped(&format!("{:11} ", plant.id), plant.fault);
             say(&format!("            SURVIVED {by}"));
             check_notes.push(format!("{} ({}): survived", plant.id, plant.fault));
         }
@@ -60,23 +65,30 @@ pub(super) fn run(
     let mut check = Check::passed(
         "crash_plants",
         "each fault planted for the crash checks is caught by the run that is named for it",
-        all.len() as u64,
+        hunted,
     )
     .violations(survived);
     for note in check_notes {
         check = check.note(note);
     }
     report.check(check);
-    Ok(if survived == 0 {
-        Exit::Holds
-    } else {
-        Exit::Violated
-    })
+    let all = all.len() as u64;
+    if survived > 0 {
+        say(&format!("\n{survived} SURVIVED"));
+        return Ok(Exit::Violated);
+    }
+    if hunted < all {
+        return Ok(report.interrupted(&format!("after {hunted} of {all} crashes")));
+    }
+    say(&match hunted {
+        1 => "\nthe crash is caught by the run that is named for it".to_owned(),
+        many => format!("\n{many} crashes, each caught by the run that is named for it"),
+    });
+    Ok(Exit::Holds)
 }
 
-fn hunt(plant: &Subject, seed: u64) -> Result<Option<Caught>, Failure> {
+fn hunt(plant: &Subject, seed: u64, stop: &AtomicBool) -> Result<Option<Caught>, Failure> {
     let could_not = |error: &dyn std::fmt::Display| Failure::CouldNotRun(error.to_string());
-    let stop = stop_on_interrupt()?;
     if plant.caught_by == Some(CaughtBy::Faults) {
         let config = faults::Config {
             seed,

@@ -1,6 +1,5 @@
 //! `model-check power`: the power fails at every point of a workload, and nothing acknowledged is lost.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -9,7 +8,10 @@ use evidence::{Check, Figure};
 use model_check::crash::plants::{self, Subject};
 use model_check::crash::power::{Config, Report as Found, run};
 
-use super::report::{Report, bar, count, rate, say, say_wrapped, seconds};
+use super::report::{
+    Report, bar, count, one_or_more, rate, say, say_command, say_wrapped, seconds,
+    stop_on_interrupt, whole, whole_number,
+};
 use super::{Exit, Failure};
 
 /// Loses power at every point of recorded workloads, and looks at what the disk may then hold.
@@ -22,19 +24,19 @@ use super::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(super) struct Power {
     /// Of everything random.
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = 1, value_name = "S", value_parser = whole_number)]
     pub(super) seed: u64,
 
     /// Steps of each workload: calls, checkpoints and reopenings, on a new file.
-    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(3..=100_000))]
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = |text: &str| whole(text, 3..=100_000))]
     pub(super) ops: u64,
 
     /// Go on until so many distinct images were looked at.
-    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = one_or_more)]
     pub(super) images: u64,
 
     /// From one image in so many the store goes on, and loses power again.
-    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = one_or_more)]
     pub(super) deep_every: u64,
 
     /// The store: `real`, or a plant by its id.
@@ -56,16 +58,6 @@ pub(super) fn subject(id: &str) -> Result<Subject, String> {
             ids.join(", ")
         )
     })
-}
-
-/// Set when the user wants to stop. What was seen until then is reported.
-pub(super) fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    static SET: std::sync::Once = std::sync::Once::new();
-    let mut set = Ok(());
-    SET.call_once(|| set = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)));
-    set.map_err(|error| Failure::CouldNotRun(format!("no handler for interrupts: {error}")))?;
-    Ok(&STOP)
 }
 
 impl Power {
@@ -159,7 +151,8 @@ fn show(found: &Found) {
     for violation in &found.violations {
         say("");
         say_wrapped("VIOLATED  ", &violation.what);
-        say(&format!("  again   model-check replay {}", violation.case));
+        let case = violation.case.to_string();
+        say_command("  again   ", "replay", &[case]);
     }
 }
 

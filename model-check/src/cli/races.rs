@@ -2,6 +2,7 @@
 //! histories catches it.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use evidence::Check;
@@ -11,7 +12,7 @@ use model_check::history::History;
 use model_check::serializable::{Verdict, Violation};
 use model_check::witness;
 
-use super::report::{Report, bar, count, say};
+use super::report::{Report, bar, count, say, stop_on_interrupt};
 use super::{Exit, Failure};
 
 /// The fault that costs calls and breaks no promise.
@@ -49,7 +50,7 @@ pub(super) fn run(
     if !mutants.is_empty() {
         worst = hunt_all(mutants, seed, pictures, report)?;
     }
-    if wanted(LOAD) {
+    if wanted(LOAD) && worst != Exit::Interrupted {
         worst = worst.max(load(report)?);
     }
     Ok(worst)
@@ -61,14 +62,23 @@ fn hunt_all(
     pictures: Option<&Path>,
     report: &mut Report,
 ) -> Result<Exit, Failure> {
-    let progress = bar("races", mutants.len() as u64);
+    if let Some(folder) = pictures {
+        std::fs::create_dir_all(folder).map_err(|error| could_not_draw(folder, &error))?;
+    }
+    let stop = stop_on_interrupt()?;
+    let all = mutants.len();
+    let progress = bar("races", all as u64);
     let mut hunted = Vec::new();
     for mutant in mutants {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         progress.set_message(mutant.id);
         hunted.push(hunt(mutant, seed)?);
         progress.inc(1);
     }
     progress.finish_and_clear();
+    let cut_short = hunted.len() < all;
     show(&hunted);
     if let Some(folder) = pictures {
         draw(&hunted, folder)?;
@@ -85,11 +95,20 @@ fn hunt_all(
         check = check.note(format!("{id} ({fault}): {rule} within {} calls", one.calls));
     }
     report.check(check);
-    Ok(if survivors == 0 {
-        Exit::Holds
-    } else {
-        Exit::Violated
-    })
+    if survivors > 0 {
+        let survivors = count(survivors as u64);
+        say(&format!("{survivors} SURVIVED a run on {THREADS} threads"));
+        return Ok(Exit::Violated);
+    }
+    if cut_short {
+        let done = format!("after {} of {all} races", hunted.len());
+        return Ok(report.interrupted(&done));
+    }
+    say(&match hunted.len() {
+        1 => "the race is caught by the check of histories".to_owned(),
+        many => format!("{many} races, each caught by the check of histories"),
+    });
+    Ok(Exit::Holds)
 }
 
 fn hunt(mutant: ConcurrentMutant, seed: u64) -> Result<Hunted, Failure> {
@@ -141,16 +160,22 @@ fn show(hunted: &[Hunted]) {
 }
 
 fn draw(hunted: &[Hunted], folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
     for one in hunted {
         if let Some((history, violation)) = &one.caught {
             let path = folder.join(format!("{}.html", one.mutant.id));
             std::fs::write(&path, witness::picture(history, violation))
-                .map_err(|error| failed(&error))?;
+                .map_err(|error| could_not_draw(&path, &error))?;
         }
     }
     say(&format!("drawn in {}\n", folder.display()));
     Ok(())
+}
+
+fn could_not_draw(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::CouldNotRun(format!(
+        "no picture can be drawn in {}: {error}; give another --pictures FOLDER",
+        path.display()
+    ))
 }
 
 /// L01 has a verdict of its own: it breaks no promise, it costs calls.

@@ -26,10 +26,10 @@ impl Replay {
             NotRecorded::NoSuchCase(why) => Failure::Usage(why),
             other => Failure::CouldNotRun(other.to_string()),
         };
-        say(&self.case);
         let what = if self.case.starts_with("faults/") {
             let (store, config, fault) = Fault::of_case(&self.case).map_err(Failure::Usage)?;
             let subject = subject(&store).map_err(Failure::Usage)?;
+            say(&self.case);
             report
                 .evidence()
                 .seed(config.0)
@@ -43,6 +43,7 @@ impl Replay {
         } else {
             let case: power::Case = self.case.parse().map_err(Failure::Usage)?;
             let subject = subject(&case.subject).map_err(Failure::Usage)?;
+            say(&self.case);
             report
                 .evidence()
                 .seed(case.seed)

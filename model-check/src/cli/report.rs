@@ -1,14 +1,17 @@
 //! What every subcommand shares: lines on the terminal, a bar while it works, and the evidence.
 
 use std::io::{self, Write as _};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use evidence::{Builder, Check, Database, Kind};
 use indicatif::{ProgressBar, ProgressStyle};
 use soldonce::SqliteStore;
 
-use super::Failure;
+use super::{Exit, Failure};
 
 /// What a run says, to a reader now and in the evidence file.
 pub(super) struct Report {
@@ -32,6 +35,13 @@ impl Report {
         self.builder.check(check);
     }
 
+    /// The run was cut short, here: says so, and in the evidence.
+    pub(super) fn interrupted(&mut self, done: &str) -> Exit {
+        say(&format!("interrupted, {done}"));
+        self.builder.interrupted();
+        Exit::Interrupted
+    }
+
     /// Writes the evidence file, and says where it is.
     pub(super) fn write(mut self, folder: Option<PathBuf>) -> Result<(), Failure> {
         let folder = folder.unwrap_or_else(usual_folder);
@@ -44,6 +54,22 @@ impl Report {
         say(&format!("\nevidence  {}", shown(&path)));
         Ok(())
     }
+}
+
+/// Set when the user wants to stop: what was seen until then is reported. A second time ends it at once.
+pub(super) fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    static SET: Once = Once::new();
+    let mut set = Ok(());
+    SET.call_once(|| {
+        set = ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+    });
+    set.map_err(|error| Failure::CouldNotRun(format!("no handler for interrupts: {error}")))?;
+    Ok(&STOP)
 }
 
 fn usual_folder() -> PathBuf {
@@ -107,6 +133,54 @@ pub(super) fn say_wrapped(first: &str, text: &str) {
         .subsequent_indent(&rest)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     say(&textwrap::fill(text, options));
+}
+
+/// Prints a command of this program that a person may copy, in 80 columns: each argument with its value is
+/// one piece, and only one in quotes may be broken within.
+pub(super) fn say_command(label: &str, subcommand: &str, arguments: &[String]) {
+    const COLUMNS: usize = 78; // and the backslash
+    let indent = " ".repeat(label.chars().count());
+    let mut lines = vec![format!(
+        "{label}cargo run --release -p model-check -- {subcommand}"
+    )];
+    for argument in arguments {
+        let last = lines.last_mut().expect("begun above");
+        if last.chars().count() + 1 + argument.chars().count() <= COLUMNS {
+            last.push(' ');
+            last.push_str(argument);
+        } else {
+            lines.push(format!("{indent}{argument}"));
+        }
+    }
+    let count = lines.len();
+    for (line, number) in lines.iter().zip(1..) {
+        if line.chars().count() > COLUMNS {
+            say_wrapped(&indent, line.trim_start());
+        } else if number < count {
+            say(&format!("{line} \\"));
+        } else {
+            say(line);
+        }
+    }
+}
+
+/// A whole number in a range, or what is wrong with the text.
+pub(super) fn whole(text: &str, allowed: RangeInclusive<u64>) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| allowed.contains(number));
+    number.ok_or_else(|| {
+        let (from, to) = allowed.into_inner();
+        format!("give a whole number from {from} to {to}")
+    })
+}
+
+/// A whole number, 1 or more.
+pub(super) fn one_or_more(text: &str) -> Result<u64, String> {
+    whole(text, 1..=u64::MAX)
+}
+
+/// A whole number.
+pub(super) fn whole_number(text: &str) -> Result<u64, String> {
+    whole(text, 0..=u64::MAX)
 }
 
 /// A bar on a terminal, nothing in a pipe.

@@ -1,5 +1,7 @@
 //! `model-check sequences`: the small space and random sequences on one store.
 
+use std::sync::atomic::AtomicBool;
+
 use clap::Args;
 use evidence::{Check, Figure};
 
@@ -12,7 +14,10 @@ use model_check::sequence::run::{Depth, Failure as Difference, Place, Workplace,
 use model_check::sequence::small_space;
 use model_check::store_choice::{Choice, UnknownStore};
 
-use super::report::{Report, bar, count, rate, say, seconds};
+use super::report::{
+    Report, bar, count, one_or_more, rate, say, say_command, say_wrapped, seconds,
+    stop_on_interrupt, whole_number,
+};
 use super::{Exit, Failure};
 
 /// Gives sequences of commands to a store and to the reference, and compares every answer.
@@ -25,19 +30,20 @@ use super::{Exit, Failure};
 #[command(after_help = NOTATION)]
 pub(super) struct Sequences {
     /// How many random sequences.
-    #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = one_or_more)]
     pub(super) cases: u64,
 
     /// Together with its number, all that a sequence depends on.
-    #[arg(long, default_value_t = 1, value_name = "S")]
+    #[arg(long, default_value_t = 1, value_name = "S", value_parser = whole_number)]
     pub(super) seed: u64,
 
     /// The number of the first sequence.
-    #[arg(long, default_value_t = 0, value_name = "K")]
+    #[arg(long, default_value_t = 0, value_name = "K", value_parser = whole_number)]
     pub(super) from: u64,
 
-    /// The store: `sqlite` on files of its own, `sqlite:PATH` on a file that does not exist yet
-    /// (each sequence starts it anew, the last one stays), or `mutant:ID`.
+    /// The store: `sqlite` on files of its own, `sqlite-per-call` without the commit queue, either
+    /// with `:PATH` on a file that does not exist yet (each sequence starts it anew, the last one
+    /// stays), or `mutant:ID`.
     #[arg(long, default_value = "sqlite", value_name = "STORE", value_parser = no_such_store)]
     pub(super) store: String,
 
@@ -48,15 +54,17 @@ pub(super) struct Sequences {
 
 const NOTATION: &str = "\
 A sequence reads  H(s,A)@0; C(p,s,A,h1)@9; reopen; 2: R(s,A,h1)@9
-  H(seat,owner[,ttl])@time           hold, for 10 ms where no ttl is given
-  C(payment,seat,owner,hold)@time    a payment for the first hold given (h1),
-                                     or for hold id 7 (#7)
-  R(seat,owner,hold)@time            release
-  add(x)@time                        a seat is added: x... are not there at first
-  reopen                             everything is closed and opened again
-  2: ...                             through a second store on the same file
-  locked ... / failing ... / lost ...
-                   the write lock is taken / the commit fails / its answer is lost";
+  H(seat,owner[,ttl])@time         hold, for 10 ms where no ttl is given
+  C(payment,seat,owner,hold)@time  a payment for the first hold given (h1),
+                                   or for hold id 7 (#7)
+  R(seat,owner,hold)@time          release
+  add(x)@time                      a seat is added: x... are not there at first
+  reopen                           everything is closed and opened again
+  2: ...                           through a second store on the same file
+  locked ...                       somebody else has the write lock
+  failing ...                      the commit fails
+  lost ...                         it is committed, and the answer is lost
+A time is in ms since 1970; end-7 is 7 ms before the last there is.";
 
 fn no_such_store(name: &str) -> Result<String, UnknownStore> {
     name.parse::<Choice>().map(|_| name.to_owned())
@@ -75,6 +83,9 @@ impl Sequences {
                  model-check mutants {id}, or stress --store {}",
                 self.store, self.store
             )));
+        }
+        if let Some(path) = &choice.path {
+            Workplace::is_new(path)?;
         }
         if let Some(sequence) = &self.replay {
             return self.replay(sequence, &choice, report);
@@ -103,16 +114,21 @@ impl Sequences {
         // Two stores may be checked in one run: each name in the evidence says which.
         let store = choice.subject.name();
         let named = |what: &str| format!("{what} on {store}");
-        let small = small_space(&choice, &named, report)?;
-        if small == Exit::Violated {
+        let stop = stop_on_interrupt()?;
+        let small = small_space(&choice, &named, stop, report)?;
+        if small != Exit::Holds {
             return Ok(small);
         }
-        let found = self.random(&choice)?;
+        let found = self.random(&choice, stop)?;
         show_walk(&found, &named, report);
         if let Some(failed) = &found.failed {
             self.show_failed(failed, &choice);
         }
         let exit = verdict(&found, &named, report);
+        if exit == Exit::Holds && found.interrupted {
+            let done = format!("after {} of {} sequences", found.cases, self.cases);
+            return Ok(report.interrupted(&done));
+        }
         if exit == Exit::Holds {
             let cost = measure(&*choice.subject, self.cases.clamp(1, 150), self.seed)?;
             show_cost(cost, &named, report);
@@ -120,14 +136,14 @@ impl Sequences {
         Ok(exit)
     }
 
-    fn random(&self, choice: &Choice) -> Result<Found, Failure> {
+    fn random(&self, choice: &Choice, stop: &AtomicBool) -> Result<Found, Failure> {
         let progress = bar("sequences", self.cases);
         let campaign = Campaign {
             cases: self.cases,
             first: self.from,
             seed: self.seed,
         };
-        let found = run_campaign(choice, campaign, &|done| progress.set_position(done));
+        let found = run_campaign(choice, campaign, stop, &|done| progress.set_position(done));
         progress.finish_and_clear();
         Ok(found?)
     }
@@ -142,7 +158,13 @@ impl Sequences {
             Some(path) => Workplace::at(&*choice.subject, path)?,
             None => Workplace::temporary(&*choice.subject)?,
         };
-        say(&format!("{sequence}\non {}\n", self.store));
+        if sequence.steps.is_empty() {
+            return Err(Failure::Usage(
+                "--replay: the sequence has no step; give one, like 'H(s,A)@0'".to_owned(),
+            ));
+        }
+        say_wrapped("", &sequence.to_string());
+        say(&format!("on {}\n", self.store));
         let mut listen = |step: usize, answer: &dyn Fn() -> String| {
             say(&format!("  step {:>2}  {}", step + 1, answer()));
         };
@@ -159,7 +181,7 @@ impl Sequences {
                 Ok(Exit::Holds)
             }
             Err(difference) => {
-                say(&explain(&difference));
+                say_wrapped("", &explain(&difference));
                 report.check(check.violations(1).note(explain(&difference)));
                 Ok(Exit::Violated)
             }
@@ -170,54 +192,79 @@ impl Sequences {
         let store = choice.subject.name();
         let minimal = &failed.minimal;
         say(&format!(
-            "\nVIOLATED by sequence {} of seed {}: {} steps, made {} in {} tries\n\n  {}\n\n{}",
+            "\nVIOLATED by sequence {} of seed {}: {} steps, made {} in {} tries\n",
             failed.case,
             self.seed,
             failed.drawn_steps,
             minimal.sequence.steps.len(),
             minimal.tries,
-            minimal.sequence,
-            explain(&minimal.failure)
         ));
-        say(&format!(
-            "\nagain     model-check sequences --store {store} --seed {} --from {} --cases 1\n\
-             smaller   model-check sequences --store {store} --replay '{}'",
-            self.seed, failed.case, minimal.sequence
-        ));
+        show_difference(&minimal.sequence, &minimal.failure);
+        let store = format!("--store {store}");
+        let seed = format!("--seed {}", self.seed);
+        let (from, cases) = (format!("--from {}", failed.case), "--cases 1".to_owned());
+        let again = [store.clone(), seed, from, cases];
+        say_command("again    ", "sequences", &again);
+        let replay = format!("--replay '{}'", minimal.sequence);
+        say_command("smaller  ", "sequences", &[store, replay]);
     }
 }
 
 type Named<'a> = &'a dyn Fn(&str) -> String;
 
-fn small_space(choice: &Choice, named: Named<'_>, report: &mut Report) -> Result<Exit, Failure> {
+/// A sequence, and how it failed.
+fn show_difference(sequence: &Sequence, difference: &Difference) {
+    say_wrapped("  ", &sequence.to_string());
+    say("");
+    say_wrapped("", &explain(difference));
+    say("");
+}
+
+fn small_space(
+    choice: &Choice,
+    named: Named<'_>,
+    stop: &AtomicBool,
+    report: &mut Report,
+) -> Result<Exit, Failure> {
     let subject = &*choice.subject;
     let progress = bar("small space", small_space::COMBINATIONS);
-    let walked = small_space::walk(subject, &Workplace::temporary(subject)?, &|done| {
+    let walked = small_space::walk(subject, &Workplace::temporary(subject)?, stop, &|done| {
         progress.set_position(done);
     });
     progress.finish_and_clear();
-    let check = Check::passed(
-        named("small space"),
-        "every kind of seat, payment and command at each instant that matters",
-        small_space::COMBINATIONS,
-    );
+    let check = |tried| {
+        Check::passed(
+            named("small space"),
+            "every kind of seat, payment and command at each instant that matters",
+            tried,
+        )
+    };
     match walked? {
+        Ok(tried) if tried < small_space::COMBINATIONS => {
+            report.check(check(tried));
+            let all = count(small_space::COMBINATIONS);
+            let done = format!("after {} of {all} combinations", count(tried));
+            Ok(report.interrupted(&done))
+        }
         Ok(tried) => {
             say(&format!(
                 "small space  {} combinations, all right",
                 count(tried)
             ));
-            report.check(check);
+            report.check(check(tried));
             Ok(Exit::Holds)
         }
         Err(failed) => {
-            say(&format!(
-                "VIOLATED in the small space\n\n  {}\n\n{}",
-                failed.sequence,
-                explain(&failed.failure)
-            ));
+            say("VIOLATED in the small space\n");
+            show_difference(&failed.sequence, &failed.failure);
             let note = format!("{}: {}", failed.sequence, failed.failure.what);
-            report.check(check.violations(1).note(note));
+            report.check(check(failed.tried).violations(1).note(note));
+            if failed.sequence.steps.is_empty() {
+                return Ok(Exit::Violated); // all of the space together shows it
+            }
+            let store = format!("--store {}", subject.name());
+            let replay = format!("--replay '{}'", failed.sequence);
+            say_command("again    ", "sequences", &[store, replay]);
             Ok(Exit::Violated)
         }
     }
@@ -275,7 +322,7 @@ fn verdict(found: &Found, named: Named<'_>, report: &mut Report) -> Exit {
     }
     report.check(check);
     // A handful of sequences can not reach everything.
-    if found.cases < 200 {
+    if found.cases < 200 || found.interrupted {
         return Exit::Holds;
     }
     let rare = found.rare_rows();

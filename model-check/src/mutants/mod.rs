@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use soldonce::{SeatStore, StoreError};
@@ -158,6 +159,8 @@ pub struct Hunt {
     pub small_space: Option<String>,
     /// How long it took, with making the sequence small.
     pub took: Duration,
+    /// Somebody asked to stop before it was caught, or had survived.
+    pub interrupted: bool,
 }
 
 impl Hunt {
@@ -178,11 +181,12 @@ impl Hunt {
     }
 }
 
-/// Hunts one mutant with random sequences, and in the small space when it must be caught there.
+/// Hunts one mutant with random sequences, and in the small space when it must be caught there, until
+/// `stop` is set.
 ///
 /// # Errors
 /// [`CouldNotRun`] when something outside the store failed.
-pub fn hunt(mutant: Mutant, cases: u64, seed: u64) -> Result<Hunt, CouldNotRun> {
+pub fn hunt(mutant: Mutant, cases: u64, seed: u64, stop: &AtomicBool) -> Result<Hunt, CouldNotRun> {
     let choice = Choice {
         subject: std::sync::Arc::new(mutant),
         path: None,
@@ -192,12 +196,16 @@ pub fn hunt(mutant: Mutant, cases: u64, seed: u64) -> Result<Hunt, CouldNotRun> 
         first: 0,
         seed,
     };
-    let report = run_campaign(&choice, campaign, &|_| {})?;
+    let report = run_campaign(&choice, campaign, stop, &|_| {})?;
+    let mut interrupted = report.interrupted;
     let CaughtBy::Sequences(_, small) = mutant.caught_by;
     let small_space = match small {
         SmallSpace::Catches => {
             let place = Workplace::temporary(&mutant)?;
-            let walked = small_space::walk(&mutant, &place, &|_| {})?;
+            let walked = small_space::walk(&mutant, &place, stop, &|_| {})?;
+            interrupted |= walked
+                .as_ref()
+                .is_ok_and(|tried| *tried < small_space::COMBINATIONS);
             walked.err().map(|failed| failed.sequence.to_string())
         }
         SmallSpace::Blind => None,
@@ -209,6 +217,7 @@ pub fn hunt(mutant: Mutant, cases: u64, seed: u64) -> Result<Hunt, CouldNotRun> 
         cases: report.cases,
         small_space,
         took: report.took,
+        interrupted,
     };
     if let Some(failed) = report.failed {
         hunt.caught_by = Some(failed.minimal.failure.check);

@@ -1,11 +1,12 @@
 //! Many random sequences on one store: how far they reached, and the first that failed, made small.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use super::generate::{Tree, Trouble};
-use super::run::{CouldNotRun, Depth, Failure, Walk, Workplace, run};
+use super::run::{CouldNotRun, Depth, Failure, Walk, Walked, Workplace, run};
 use super::shrink::{Minimal, shrink};
 use crate::reference::Row;
 use crate::store_choice::{Choice, Subject};
@@ -30,6 +31,8 @@ pub struct Report {
     pub walk: Walk,
     /// The first that failed.
     pub failed: Option<Failed>,
+    /// Somebody asked it to stop before it was through.
+    pub interrupted: bool,
     /// How long it took.
     pub took: Duration,
 }
@@ -63,13 +66,15 @@ impl Report {
 }
 
 /// Walks the sequences of a campaign in parallel, or one after the other when the store is on a file
-/// that the user named. `progress` is told after each batch how many are done.
+/// that the user named. `progress` is told after each batch how many are done. Once `stop` is set, no
+/// further sequence is begun; what was found until then is the report.
 ///
 /// # Errors
 /// [`CouldNotRun`] when something outside the store failed.
 pub fn run_campaign(
     choice: &Choice,
     campaign: Campaign,
+    stop: &AtomicBool,
     progress: &dyn Fn(u64),
 ) -> Result<Report, CouldNotRun> {
     let started = Instant::now();
@@ -78,6 +83,7 @@ pub fn run_campaign(
         cases: 0,
         walk: Walk::default(),
         failed: None,
+        interrupted: false,
         took: Duration::ZERO,
     };
     let named = match &choice.path {
@@ -85,27 +91,31 @@ pub fn run_campaign(
         None => None,
     };
     let mut batch: u64 = 2;
-    while report.cases < campaign.cases && report.failed.is_none() {
+    while report.cases < campaign.cases && report.failed.is_none() && !report.interrupted {
         let from = campaign.first + report.cases;
         let numbers = from..from + batch.min(campaign.cases - report.cases);
         let walked: Vec<_> = match &named {
             Some(place) => numbers
-                .map(|case| one(subject, place, campaign.seed, case))
+                .map(|case| one(subject, place, campaign.seed, case, stop))
                 .collect(),
             None => numbers
                 .into_par_iter()
                 .map_init(
                     || Workplace::temporary(subject),
                     |place, case| match place {
-                        Ok(place) => one(subject, place, campaign.seed, case),
+                        Ok(place) => one(subject, place, campaign.seed, case, stop),
                         Err(error) => Err(error.clone()),
                     },
                 )
                 .collect(),
         };
         for (case, result) in (from..).zip(walked) {
+            let Some(walked) = result? else {
+                report.interrupted = true;
+                continue;
+            };
             report.cases += 1;
-            match result? {
+            match walked {
                 Ok(walk) => report.walk += &walk,
                 Err(failure) => {
                     report.failed = Some(made_small(
@@ -126,18 +136,19 @@ pub fn run_campaign(
     Ok(report)
 }
 
+/// Walks one sequence; none when somebody asked to stop.
 fn one(
     subject: &dyn Subject,
     place: &Workplace,
     seed: u64,
     case: u64,
-) -> Result<Result<Walk, Failure>, CouldNotRun> {
-    run(
-        &Tree::new(seed, case, Trouble::All).current(),
-        subject,
-        place,
-        Depth::Full,
-    )
+    stop: &AtomicBool,
+) -> Result<Option<Walked>, CouldNotRun> {
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let sequence = Tree::new(seed, case, Trouble::All).current();
+    run(&sequence, subject, place, Depth::Full).map(Some)
 }
 
 fn made_small(

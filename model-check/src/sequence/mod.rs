@@ -17,6 +17,7 @@ mod pair;
 pub mod run;
 pub mod shrink;
 pub mod small_space;
+mod words;
 
 /// One thing that happens to a store.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -195,7 +195,7 @@ fn parse(text: &str) -> Result<Written<'_>, String> {
         Some(rest) => (Via::Second, rest.trim_start()),
         None => (Via::First, text),
     };
-    let (fault, rest) = match rest.split_once(' ') {
+    let (fault, rest) = match rest.split_once(char::is_whitespace) {
         Some(("locked", rest)) => (Fault::Locked, rest),
         Some(("failing", rest)) => (Fault::CommitFails, rest),
         Some(("lost", rest)) => (Fault::AnswerLost, rest),
@@ -212,6 +212,7 @@ fn parse(text: &str) -> Result<Written<'_>, String> {
         }
         None => (call, Vec::new()),
     };
+    let word = word.trim_start();
     Ok(Written {
         via,
         fault,
@@ -303,6 +304,13 @@ mod tests {
             let sequence: Sequence = text.parse().expect("readable");
             assert_eq!(sequence.to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_sequence_may_be_written_on_several_lines() {
+        let text = "\n  H(s,A)@0;\n  2:\n lost\n H(s,B)@10;\n reopen\n";
+        let sequence: Sequence = text.parse().expect("readable");
+        assert_eq!(sequence.to_string(), "H(s,A)@0; 2: lost H(s,B)@10; reopen");
     }
 
     #[test]

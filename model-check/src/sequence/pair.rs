@@ -10,6 +10,7 @@ use soldonce::{
     RefundCursor, SeatId, SeatStore, StoreError, Timestamp,
 };
 
+use super::words::{InWords, RecordInWords, SeatInWords, answer_in_words, read_in_words};
 use super::{Call, Check, Fault, Via};
 use crate::fault::Saboteur;
 use crate::reference::{Decided, Rejected, Row, State, decide};
@@ -172,7 +173,7 @@ impl<'a> Pair<'a> {
             Some(Err(StoreError::Busy { .. })) => "error: busy".to_owned(),
             Some(Err(StoreError::Unknown(_))) => "error: unknown".to_owned(),
             Some(Err(error)) => format!("error: {error}"),
-            None => String::new(),
+            None => "no answer".to_owned(),
         }
     }
 
@@ -305,8 +306,9 @@ impl<'a> Pair<'a> {
             return differs(Check::State, first_difference(&expected, &got));
         }
         if !self.due().eq(&refunds) {
+            let listed = refunds.len();
             let what = format!(
-                "{} refunds are due, listed are {refunds:?}",
+                "{} refunds are due; {listed} are listed, or not as they were decided",
                 self.due().count()
             );
             return differs(Check::State, what);
@@ -452,7 +454,7 @@ fn show(expected: &Result<Decided, Rejected>) -> String {
     }
 }
 
-fn compare_reads<T: PartialEq + std::fmt::Debug>(
+fn compare_reads<T: PartialEq + InWords>(
     what: &str,
     expected: &Receipt<T>,
     got: &Result<Receipt<T>, StoreError>,
@@ -461,20 +463,43 @@ fn compare_reads<T: PartialEq + std::fmt::Debug>(
         Ok(receipt) if receipt == expected => Ok(()),
         _ => differs(
             Check::State,
-            format!("{what} should read {expected:?}, but reads {got:?}"),
+            format!(
+                "{what} should read {}; it reads {}",
+                read_in_words(expected),
+                answer_in_words(got)
+            ),
         ),
     }
 }
 
 fn first_difference(expected: &Snapshot, got: &Snapshot) -> String {
     for (right, stored) in expected.seats.iter().zip(&got.seats) {
+        if right.id != stored.id {
+            return format!("seat {} should be stored, {} is", right.id, stored.id);
+        }
         if right != stored {
-            return format!("stored should be {right:?}, stored is {stored:?}");
+            return format!(
+                "seat {} should be {}; stored is {}",
+                right.id,
+                SeatInWords(right),
+                SeatInWords(stored)
+            );
         }
     }
     for (right, stored) in expected.payments.iter().zip(&got.payments) {
+        if right.payment != stored.payment {
+            return format!(
+                "payment {} should be stored, {} is",
+                right.payment, stored.payment
+            );
+        }
         if right != stored {
-            return format!("stored should be {right:?}, stored is {stored:?}");
+            return format!(
+                "payment {} should be {}; stored is {}",
+                right.payment,
+                RecordInWords(right),
+                RecordInWords(stored)
+            );
         }
     }
     format!(

@@ -109,7 +109,16 @@ impl Workplace {
     /// # Errors
     /// [`CouldNotRun`] when something is there already, or the store can not be opened there.
     pub fn at(subject: &dyn Subject, path: &Path) -> Result<Self, CouldNotRun> {
-        // A link that leads nowhere is something, too, and so is a log that lost its database.
+        Self::is_new(path)?;
+        Self::new(subject, path.to_owned(), None)
+    }
+
+    /// Is nothing at this path? A link that leads nowhere is something, and so is a log that lost its
+    /// database.
+    ///
+    /// # Errors
+    /// [`CouldNotRun`] when something is.
+    pub fn is_new(path: &Path) -> Result<(), CouldNotRun> {
         for suffix in ["", "-wal", "-shm", "-journal"] {
             let path = beside(path, suffix);
             if path.symlink_metadata().is_ok() {
@@ -119,7 +128,7 @@ impl Workplace {
                 )));
             }
         }
-        Self::new(subject, path.to_owned(), None)
+        Ok(())
     }
 
     fn new(

@@ -7,6 +7,8 @@
 //! hold may end too late by the clock, or only by the time it would be decided on. All of it on one file, with names of its own for each combination, so that
 //! thousands of combinations take seconds.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use soldonce::{Claim, Command, HoldRequest, PaymentId, SeatId, Timestamp};
 
 use super::pair::{Pair, Stop};
@@ -155,18 +157,22 @@ pub struct SmallFailure {
     pub sequence: Sequence,
     /// How it failed.
     pub failure: Failure,
+    /// How many combinations were tried, with this one.
+    pub tried: u64,
 }
 
-/// Walks the whole space. The number of combinations that were tried, or the first that failed.
+/// Walks the whole space, or the part before `stop` is set. The number of combinations that were tried,
+/// or the first that failed.
 ///
 /// # Errors
 /// [`CouldNotRun`] when something outside the store failed.
 pub fn walk(
     subject: &dyn Subject,
     place: &Workplace,
+    stop: &AtomicBool,
     progress: &dyn Fn(u64),
 ) -> Result<Result<u64, Box<SmallFailure>>, CouldNotRun> {
-    let stopped = |stop, sequence: &Sequence, step| match stop {
+    let stopped = |stop, sequence: &Sequence, step, tried| match stop {
         Stop::CouldNotRun(what) => Err(CouldNotRun(what)),
         Stop::Differs { check, what } => Ok(Err(Box::new(SmallFailure {
             sequence: sequence.clone(),
@@ -175,23 +181,27 @@ pub fn walk(
                 place: step,
                 what,
             },
+            tried,
         }))),
     };
     let mut pair = match Pair::open(subject, place.fresh()?) {
         Ok(pair) => pair,
-        Err(stop) => return stopped(stop, &Sequence::default(), Place::Step(0)),
+        Err(stop) => return stopped(stop, &Sequence::default(), Place::Step(0), 0),
     };
     let mut tried = 0;
     for sequence in sequences() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         let named = with_names_of_its_own(&sequence, tried);
         if let Err(stop) = pair.add(Timestamp::MIN, &named.seats()) {
-            return stopped(stop, &sequence, Place::Step(0));
+            return stopped(stop, &sequence, Place::Step(0), tried + 1);
         }
         for (index, step) in named.steps.iter().enumerate() {
             let Step::Call(call) = step else { continue };
             let compared = pair.call(call).and_then(|_| pair.compare_touched(call));
             if let Err(stop) = compared {
-                return stopped(stop, &sequence, Place::Step(index));
+                return stopped(stop, &sequence, Place::Step(index), tried + 1);
             }
         }
         tried += 1;
@@ -203,7 +213,7 @@ pub fn walk(
         .and_then(|()| pair.close());
     match closed {
         Ok(()) => Ok(Ok(tried)),
-        Err(stop) => stopped(stop, &Sequence::default(), Place::End),
+        Err(stop) => stopped(stop, &Sequence::default(), Place::End, tried),
     }
 }
 
