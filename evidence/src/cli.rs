@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-use crate::compare::{Change, Comparison, Method, NOISE, compare};
+use crate::compare::{Change, Comparison, Method, NOISE, compare, settings};
 use crate::files::evidence_files;
 use crate::list;
 use crate::report::report;
@@ -175,10 +175,30 @@ fn compare_files(
             list::summary(statement)
         )?;
     }
+    let settings = settings(a, b);
+    if let Some(unknown) = method.may_differ.difference(&settings).next() {
+        let known: Vec<_> = settings.iter().map(String::as_str).collect();
+        let known = known.join(", ");
+        writeln!(
+            err,
+            "--differ {unknown}: neither run has such a setting; they have {known}"
+        )?;
+        return Ok(WRONG_USAGE);
+    }
     let comparison = compare(a, b, method);
     if let Comparison::Refused(reasons) = &comparison {
         for reason in reasons {
-            writeln!(err, "not comparable: {reason}")?;
+            writeln!(err, "{}", list::wrapped("not comparable: ", reason))?;
+        }
+        // What a run is, and where it was made, is never the question.
+        let asked = settings.iter().filter(|name| {
+            reasons
+                .iter()
+                .any(|reason| reason.starts_with(&format!("{name} differs: ")))
+        });
+        if asked.count() == reasons.len() {
+            let hint = "if that is the very question, name each setting with --differ";
+            writeln!(err, "{hint}")?;
         }
         return Ok(NOT_COMPARABLE);
     }

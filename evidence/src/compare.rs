@@ -213,10 +213,44 @@ fn differences(a: &Statement, b: &Statement, may_differ: &BTreeSet<String>) -> V
         let (group, name) = key;
         let asked_for = *group == Group::Setting || *group == Group::Database;
         if of(&a) != of(&b) && !(asked_for && may_differ.contains(name)) {
-            reasons.push(format!("{name} differs: {} and {}", of(&a), of(&b)));
+            let (of_a, of_b) = told_apart(&of(&a), &of(&b));
+            reasons.push(format!("{name} differs: {of_a} and {of_b}"));
         }
     }
     reasons
+}
+
+/// Of two long lists of words only the words that the other has not.
+fn told_apart(a: &str, b: &str) -> (String, String) {
+    const LONG: usize = 8;
+    let words = |list: &'_ str| -> Vec<String> { list.split(' ').map(str::to_owned).collect() };
+    let (of_a, of_b) = (words(a), words(b));
+    if of_a.len().min(of_b.len()) < LONG {
+        return (a.to_owned(), b.to_owned());
+    }
+    let only = |these: &[String], those: &[String]| {
+        let only: Vec<_> = these
+            .iter()
+            .filter(|word| !those.contains(word))
+            .map(String::as_str)
+            .collect();
+        if only.is_empty() {
+            "nothing more".to_owned()
+        } else {
+            only.join(" ")
+        }
+    };
+    (only(&of_a, &of_b), only(&of_b, &of_a))
+}
+
+/// The names that `--differ` may name: settings of either run and of its database.
+pub(crate) fn settings(a: &Statement, b: &Statement) -> BTreeSet<String> {
+    let (a, b) = (circumstances(a), circumstances(b));
+    a.into_keys()
+        .chain(b.into_keys())
+        .filter(|(group, _)| matches!(group, Group::Setting | Group::Database))
+        .map(|(_, name)| name)
+        .collect()
 }
 
 /// What a circumstance belongs to. A database setting may be called as one of the run is.

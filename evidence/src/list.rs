@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table};
 
 use crate::compare::{Change, Comparison, Method, Row};
 use crate::files::file_name;
@@ -67,7 +67,8 @@ pub(crate) fn headline(statement: &Statement) -> String {
                 "1/s" => "/s".to_owned(),
                 unit => format!(" {unit}"),
             };
-            format!("{} {}{unit}", figure.name, short(figure.value.get()))
+            let name = figure.name.replace('_', " ");
+            format!("{name} {}{unit}", short(figure.value.get()))
         }
         _ => checked,
     }
@@ -110,6 +111,25 @@ fn decimals(size: f64) -> usize {
     }
 }
 
+/// Nanoseconds in the unit that suits them: `950 ns`, `12.3 us`, `4.56 ms`.
+pub(crate) fn time(ns: f64) -> String {
+    let units = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
+    let fits = units.into_iter().find(|(_, size)| ns >= *size);
+    let (unit, size) = fits.unwrap_or(("ns", 1.0));
+    format!("{} {unit}", short(ns / size))
+}
+
+/// A paragraph in lines of at most 80 columns: the others are indented as far as the first is begun.
+pub(crate) fn wrapped(first: &str, text: &str) -> String {
+    let rest = " ".repeat(first.len());
+    let options = textwrap::Options::new(usize::from(WIDTH))
+        .initial_indent(first)
+        .subsequent_indent(&rest)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    textwrap::fill(text, options)
+}
+
 /// A whole number with a comma between thousands.
 pub(crate) fn grouped(number: impl Copy + ToString) -> String {
     let digits = number.to_string();
@@ -144,8 +164,8 @@ pub(crate) fn table(files: &[(PathBuf, Statement)]) -> String {
             headline(statement),
         ]);
     }
-    let name = ColumnConstraint::UpperBoundary(Width::Fixed(44));
-    table.set_constraints([name, ColumnConstraint::ContentWidth]);
+    let whole = ColumnConstraint::ContentWidth;
+    table.set_constraints([whole, whole]);
     table.trim_fmt() + "\n"
 }
 
@@ -175,7 +195,10 @@ fn measured(rows: &[Row], left_out: &[String], method: &Method) -> String {
     table.set_header(["", "A", "B", "B/A", "99 % interval", "B is"]);
     for row in rows {
         let (low, high) = row.interval;
-        let with_unit = |mean: f64| format!("{} {}", short(mean), row.unit);
+        let with_unit = |mean: f64| match row.unit {
+            "ns" => time(mean),
+            unit => format!("{} {unit}", short(mean)),
+        };
         table.add_row([
             row.name.clone(),
             with_unit(row.a),
@@ -189,7 +212,7 @@ fn measured(rows: &[Row], left_out: &[String], method: &Method) -> String {
     let noise = method.noise * 100.0;
     let lines: Vec<String> = left_out
         .iter()
-        .map(|reason| format!("not compared: {reason}\n"))
+        .map(|reason| wrapped("not compared: ", reason) + "\n")
         .collect();
     let not_compared = lines.concat();
     format!(

@@ -238,6 +238,26 @@ fn a_setting_of_the_database_does_not_hide_one_of_the_run_with_the_same_name() {
 }
 
 #[test]
+fn of_long_lists_only_what_differs_is_told() {
+    let (mut a, mut b) = (load(&STEADY), load(&STEADY));
+    let words = "one two three four five six seven eight";
+    let set = |run: &mut Statement, value: String| {
+        run.predicate
+            .configuration
+            .insert("options".into(), value.into());
+    };
+    set(&mut a, format!("{words} nine"));
+    set(&mut b, format!("ten {words} eleven"));
+    let refused = |a: &Statement, b: &Statement| match compare(a, b, &Method::default()) {
+        Comparison::Refused(reasons) => reasons,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(&a, &b), ["options differs: nine and ten eleven"]);
+    set(&mut b, words.to_owned());
+    assert_eq!(refused(&a, &b), ["options differs: nine and nothing more"]);
+}
+
+#[test]
 fn what_only_one_run_has_is_said_not_to_be_compared() {
     let mut a = bench("hold", &[100.0, 101.0, 99.0, 100.5, 99.5]);
     let mut b = a.clone();
@@ -362,7 +382,16 @@ fn the_program_says_its_method_and_ends_with_the_code_that_is_documented() {
     let (code, _, err) = run(&[base, pool]);
     assert_eq!(
         (code, err.as_str()),
-        (5, "not comparable: engine differs: queue and pool\n")
+        (
+            5,
+            "not comparable: engine differs: queue and pool\n\
+             if that is the very question, name each setting with --differ\n"
+        )
+    );
+    let (code, _, err) = run(&["--differ", "engin", base, pool]);
+    assert!(
+        code == 2 && err.contains("--differ engin: neither run has such a setting; they have"),
+        "{code}: {err}"
     );
     assert_eq!(run(&["--differ", "engine", base, pool]).0, 0);
     let (code, out, _) = run(&[base, bad]);

@@ -197,7 +197,7 @@ fn list_is_a_table_of_at_most_80_columns() {
         name(&bad),
         " holds ",
         " VIOLATED ",
-        "attempts_per_second 20/s",
+        "attempts per second 20/s",
         "2 violations",
         "mine.json",
         kind_and_time,
