@@ -224,12 +224,12 @@ impl Findings {
     pub fn audits(&mut self, name: &str, each: &[Check]) {
         let sum = |of: fn(&Check) -> u64| each.iter().map(of).sum::<u64>();
         let Some(first) = each.first() else { return };
-        let together = Check::passed(
-            format!("audit of {name}"),
-            format!("{}; {} databases", first.what, each.len()),
-            sum(|check| check.cases.0),
-        )
-        .violations(sum(|check| check.violations.0));
+        let what = match each.len() {
+            1 => first.what.clone(),
+            many => format!("{}; {many} databases", first.what),
+        };
+        let together = Check::passed(format!("audit of {name}"), what, sum(|check| check.cases.0))
+            .violations(sum(|check| check.violations.0));
         let notes = each.iter().flat_map(|check| &check.notes);
         self.statement.check(notes.fold(together, Check::note));
     }

@@ -9,7 +9,7 @@ use crate::report::latency::{quantity, words};
 use crate::report::{Run, colour, escape};
 use crate::results::Unit;
 
-/// Ratios and other figures: a bar for each run, with a mark where the aim is.
+/// Ratios and other figures, the ones with an aim first: a bar for each run, with a mark where the aim is.
 pub(super) fn figures(runs: &[Run<'_>]) -> String {
     let mut names: Vec<(&str, &str)> = Vec::new();
     for figure in runs
@@ -23,6 +23,14 @@ pub(super) fn figures(runs: &[Run<'_>]) -> String {
     if names.is_empty() {
         return String::new();
     }
+    // What somebody wanted comes before what is there for the record.
+    let all = || {
+        runs.iter()
+            .flat_map(|run| &run.statement.predicate.results.figures)
+    };
+    names.sort_by_key(|(name, unit)| {
+        !all().any(|figure| figure.name == *name && figure.unit == *unit && figure.aim.is_some())
+    });
     let mut html =
         String::from("<section><h2>Ratios and other figures</h2>\n<div class=\"bars\">\n");
     for (name, unit) in names {
@@ -60,11 +68,7 @@ pub(super) fn figures(runs: &[Run<'_>]) -> String {
         }
     }
     html.push_str("</div>\n");
-    if runs
-        .iter()
-        .flat_map(|run| &run.statement.predicate.results.figures)
-        .any(|figure| figure.aim.is_some())
-    {
+    if all().any(|figure| figure.aim.is_some()) {
         html.push_str(
             "<p class=\"hint\">The mark is the aim. Missing an aim changes no verdict.</p>\n",
         );

@@ -235,3 +235,26 @@ pub fn measure(subject: &dyn Subject, cases: u64, seed: u64) -> Result<Cost, Cou
     }
     Ok(cost)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_below_its_least_share_of_the_calls_is_rare() {
+        let mut report = Report {
+            cases: 1,
+            walk: Walk {
+                calls: 1_000,
+                rows: [10; Row::ALL.len()],
+                ..Walk::default()
+            },
+            failed: None,
+            interrupted: false,
+            took: Duration::ZERO,
+        };
+        assert_eq!(report.rare_rows(), []);
+        report.walk.rows[4] = 9;
+        assert_eq!(report.rare_rows(), [(Row::ALL[4], 0.009)]);
+    }
+}
