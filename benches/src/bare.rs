@@ -105,7 +105,10 @@ pub fn write_log(store: &SqliteStore, frames: u64) -> Result<(), Error> {
 }
 
 /// How long a page is, and how many of them are in the log when it is written back.
-fn log_shape(store: &SqliteStore) -> Result<(u64, u64), Error> {
+///
+/// # Errors
+/// [`Error::Answer`] when the store does not say.
+pub fn log_shape(store: &SqliteStore) -> Result<(u64, u64), Error> {
     Ok((
         setting(store, "page_size")?,
         setting(store, "wal_autocheckpoint")?,

@@ -10,6 +10,7 @@ mod granted;
 mod growth;
 mod hot_seat;
 mod one_client;
+mod opening;
 mod refused;
 mod settings;
 
@@ -29,7 +30,7 @@ type Question = (
     fn(&Context, &mut Findings) -> Result<(), Error>,
 );
 
-const QUESTIONS: [Question; 10] = [
+const QUESTIONS: [Question; 11] = [
     ("hot seat/32 clients", |context, found| {
         hot_seat::ask(context, found, 32)
     }),
@@ -45,6 +46,7 @@ const QUESTIONS: [Question; 10] = [
         refused::ask(context, found, 8)
     }),
     ("settings/commits and reads", settings::ask),
+    ("opening/after a crash", opening::ask),
     ("growth/clients", growth::clients),
     ("growth/seats", growth::seats),
     ("growth/payments", growth::payments),

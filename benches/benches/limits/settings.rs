@@ -267,7 +267,7 @@ fn make_anew(path: &Path, page_size: i64) -> Result<(), Error> {
 }
 
 /// The seats of a ring in an order in which neighbours are far apart.
-fn scattered(seats: u64) -> Vec<SeatId> {
+pub(crate) fn scattered(seats: u64) -> Vec<SeatId> {
     /// A prime, so that every seat comes up as long as their number is no multiple of it.
     const STEP: u64 = 7_919;
     (0..seats)
