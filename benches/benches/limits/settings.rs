@@ -34,7 +34,7 @@ enum Otherwise {
     PreparedAnew,
 }
 
-const SETTINGS: [Otherwise; 8] = [
+const SETTINGS: [Otherwise; 9] = [
     Otherwise::AsTheStore,
     Otherwise::PreparedAnew,
     Otherwise::PageSize(512),
@@ -42,6 +42,7 @@ const SETTINGS: [Otherwise; 8] = [
     Otherwise::Pragma("cache_size", -65_536),
     Otherwise::Pragma("mmap_size", 1 << 30),
     Otherwise::Pragma("wal_autocheckpoint", 1_000),
+    Otherwise::Pragma("wal_autocheckpoint", 4_000),
     Otherwise::Pragma("wal_autocheckpoint", 64_000),
 ];
 
