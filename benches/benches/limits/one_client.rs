@@ -1,11 +1,12 @@
 //! One client that holds seat after seat: how much of the rate of a bare write and sync is left?
 //!
 //! A hold changes one page, so SQLite writes one frame of its log and syncs it. The yardstick does
-//! that to a plain file, and nothing else; see [`FrameLog`].
+//! that to a plain file, and nothing else; see [`FrameLog`]. What SQLite leaves of that rate is measured
+//! beside it: a bare loop that commits one update at a time, with the store's own statement.
 
 use std::time::Instant;
 
-use benches::bare::{FrameLog, Sync};
+use benches::bare::{self, FrameLog, Sync, Updates};
 use benches::comparison::{By, Comparison};
 use benches::findings::Findings;
 use benches::race::Crowd;
@@ -13,7 +14,7 @@ use benches::ring::Ring;
 use benches::rounds::{Taken, interleaved};
 use benches::{Error, report};
 use evidence::Rule;
-use soldonce::SqliteStore;
+use soldonce::{Clock as _, SqliteStore};
 
 use crate::context::{Context, Engine, PER_CALL, owner};
 use crate::granted::only_held;
@@ -24,11 +25,15 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
         [
             Ring::new(context.scale.seats),
             Ring::new(context.scale.seats),
+            Ring::new(context.scale.seats),
         ],
         [Crowd::empty(), Crowd::empty()],
     );
     let queue = context.ring_store(&rings[0], "one-queue", Engine::Queue.options())?;
     let each = context.ring_store(&rings[1], "one-each", Engine::PerCall.options())?;
+    let loose = context.ring_store(&rings[2], "one-bare", Engine::Queue.options())?;
+    let connection = bare::connection(&loose)?;
+    let mut updates = Updates::prepare(&connection)?;
     let path = context.scratch.path("one.log")?;
     let mut log = FrameLog::make(&path, &queue)?;
     let log = std::cell::RefCell::new(&mut log);
@@ -62,6 +67,15 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
                 "one client/frames/fdatasync".to_owned(),
                 Box::new(bare(Sync::Data)),
             ),
+            (
+                "one client/one update a commit/bare loop".to_owned(),
+                Box::new(|| {
+                    let ring = &rings[2];
+                    timed(context, || {
+                        updates.commit([ring.next()], &owner(0), Ring::ttl(), ring.now())
+                    })
+                }),
+            ),
         ],
     )?;
     for ((name, crowd), store) in names.iter().zip(&seen).zip([&queue, &each]) {
@@ -69,6 +83,8 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
         found.crowd(name, crowd)?;
         found.audits(name, &[report::audited(name, store)?.1]);
     }
+    let name = "one client/bare loop";
+    found.audits(name, &[report::audited(name, &loose)?.1]);
     let compare = |yardstick, beside, aim| Comparison {
         what: "one client: granted holds",
         by: By::Rate,
@@ -80,6 +96,7 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
     let aim = Some((Rule::AtLeast, 0.85));
     found.compare(compare(2, "bare frame and fsync, as SQLite", aim));
     found.compare(compare(3, "bare frame and fdatasync", None));
+    found.compare(compare(4, "bare loop, one update a commit", None));
     found.compare(compare(1, PER_CALL, None));
     Ok(())
 }
