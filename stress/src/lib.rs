@@ -30,6 +30,7 @@ pub mod memory;
 pub mod meter;
 pub mod mix;
 pub mod names;
+mod no_effect;
 mod outputs;
 pub mod pace;
 pub mod processes;

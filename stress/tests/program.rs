@@ -108,6 +108,70 @@ fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
 }
 
 #[test]
+fn an_option_without_effect_beside_the_others_is_refused_and_the_conflict_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let late = "--mix lapse=0,release=0,stranger=0,reused=0,forged=0,nowhere=0";
+    let only_late = format!("--pay-within 1ms --workload churn {late}");
+    for (options, option, allowed) in [
+        ("--zipf 2 --workload rush", "--zipf: ", "zipf or churn"),
+        ("--zipf 2 --workload uniform", "--zipf: ", "zipf or churn"),
+        (
+            "--hot-seats 5 --workload uniform",
+            "--hot-seats: ",
+            "add --hot-percent",
+        ),
+        (
+            "--hot-seats 5 --workload churn",
+            "--hot-seats: ",
+            "--workload rush",
+        ),
+        (
+            "--hot-seats 5 --hot-percent 0",
+            "--hot-seats: ",
+            "leave one of the two out",
+        ),
+        (&only_late, "--pay-within: ", "leave --pay-within out"),
+        (
+            "--threshold unstarted<1",
+            "--threshold unstarted<1: ",
+            "--rate or --ramp",
+        ),
+        (
+            "--store mutant:M34 --engine queue",
+            "--engine: ",
+            "--store sqlite",
+        ),
+        (
+            "--store mutant:M34 --batch 5",
+            "--batch: ",
+            "--store sqlite",
+        ),
+        ("--store mutant:M34 --pool 5", "--pool: ", "--store sqlite"),
+        (
+            "--store mutant:M01 --busy-timeout 1s",
+            "--busy-timeout: ",
+            "--store sqlite",
+        ),
+        (
+            "--store sqlite-per-call --engine queue",
+            "--engine queue: ",
+            "use --store sqlite",
+        ),
+        (
+            "--store sqlite-per-call --batch 5",
+            "--batch: ",
+            "only --engine queue",
+        ),
+    ] {
+        let (code, out, err) = ended(stress(folder.path(), options));
+        assert_eq!(code, Some(2), "{options}: {out}{err}");
+        assert!(err.starts_with(&format!("error: {option}")), "{err}");
+        let words = err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(allowed), "{options}: {err}");
+    }
+}
+
+#[test]
 fn a_store_that_can_not_be_opened_is_exit_code_1() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("UTF-8").to_owned();
