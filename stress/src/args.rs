@@ -101,7 +101,8 @@ pub struct Args {
     pub rate: Option<f64>,
 
     /// Open loop at rising rates, to find the knee: the highest rate at which every limit is kept,
-    /// every call is started, and 99 in a hundred on time. Ends at the first rate that is not kept
+    /// every call is started, and 99 in a hundred on time. Ends at the first rate that is not kept; when
+    /// there is none up to TO, it says that the knee lies beyond
     #[arg(long, value_name = "FROM:TO:STEP", value_parser = parse_ramp, conflicts_with_all = ["rate", "ops"], help_heading = "Load")]
     pub ramp: Option<Ramp>,
 

@@ -44,6 +44,21 @@ pub(crate) fn wrapped(parts: &[String], indent: usize) -> String {
     out
 }
 
+/// Words in lines that are not too long: the first begins after so many spaces, the others after so many.
+/// A word that is longer than a line, such as a path, stays whole.
+pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
+    let (first, rest) = (" ".repeat(first), " ".repeat(rest));
+    let options = textwrap::Options::new(WIDTH)
+        .initial_indent(&first)
+        .subsequent_indent(&rest)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .word_separator(textwrap::WordSeparator::AsciiSpace);
+    let mut out = textwrap::fill(text.trim_end(), options);
+    out.push('\n');
+    out
+}
+
 /// `1 buyer`, `2 buyers`.
 pub(crate) fn plural(count: u64, what: &str) -> String {
     let s = if count == 1 { "" } else { "s" };

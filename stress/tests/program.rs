@@ -243,6 +243,31 @@ fn a_ramp_ends_at_the_first_rate_that_is_not_kept() {
 }
 
 #[test]
+fn the_knee_lies_beyond_a_ramp_whose_every_rate_was_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = "--ramp 20:40:20 --duration 1s --clients 2 --format json";
+    let (code, out, err) = ended(stress(folder.path(), options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    let report: Value = serde_json::from_str(&out).expect("one JSON object");
+    let kept = |step: &Value| step["kept"] == true;
+    let steps = report["ramp"].as_array().expect("a list");
+    // A busy machine may not even keep these rates.
+    let (name, figure) = match (steps.iter().any(kept), steps.last().is_some_and(kept)) {
+        (_, true) => ("beyond", "knee_beyond"),
+        (true, false) => ("at", "knee"),
+        (false, false) => ("below", "knee_below"),
+    };
+    assert_eq!(report["knee"]["is"], name, "{out}");
+    let statement = evidence::verify_file(&only_file_in(folder.path())).expect("it verifies");
+    let figures = statement.predicate.results.figures;
+    let knees = figures
+        .iter()
+        .map(|figure| &*figure.name)
+        .filter(|name| name.starts_with("knee"));
+    assert_eq!(knees.collect::<Vec<_>>(), [figure]);
+}
+
+#[test]
 fn a_database_that_holds_seats_is_refused_unless_it_is_to_be_reused() {
     let folder = tempfile::tempdir().expect("a folder");
     let evidence = folder.path().join("evidence");
