@@ -46,6 +46,16 @@ impl OtherStore {
     pub fn name(&self) -> String {
         self.0.name()
     }
+
+    /// What is wrong with it, when it is one that is broken on purpose.
+    pub fn fault(&self) -> Option<&'static str> {
+        let name = self.name();
+        let id = name.strip_prefix("mutant:")?;
+        let other = || model_check::concurrent::find(id).map(|mutant| mutant.fault);
+        model_check::mutants::find(id)
+            .map(|mutant| mutant.fault)
+            .or_else(other)
+    }
 }
 
 impl fmt::Debug for OtherStore {

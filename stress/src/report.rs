@@ -9,7 +9,7 @@ use soldonce::Commit;
 
 use crate::answer::{Ending, Operation};
 use crate::config::{Arrival, Config, Place, Under, Until};
-use crate::layout::{WIDTH, cut, line, plural, wrapped};
+use crate::layout::{WIDTH, cut, line, paragraph, plural, wrapped};
 use crate::pace::ON_TIME_NS;
 use crate::proof::{Law, Proof};
 use crate::ramp::Step;
@@ -69,7 +69,9 @@ impl Report<'_> {
         let crowd = match workload.choice {
             Choice::Hot { percent: 0.0, .. } => "all seats alike".to_owned(),
             Choice::Hot { seats: 1, percent } => format!("{percent} % for the hot seat"),
-            Choice::Hot { seats, percent } => format!("{percent} % for {seats} hot seats"),
+            Choice::Hot { seats, percent } => {
+                format!("{percent} % for {} hot seats", thousands(seats.into()))
+            }
             Choice::Zipf(exponent) => format!("zipf {exponent}"),
         };
         let load = match config.arrival {
@@ -86,10 +88,18 @@ impl Report<'_> {
         } else {
             format!(" after {} of warm-up", typed(config.warmup))
         };
-        let file_system = self.opened.file_system.as_deref().unwrap_or("a file");
-        let place = match &config.place {
-            Place::Temporary => format!("a fresh file on {file_system}"),
-            Place::File { .. } => format!("the file that was given, on {file_system}"),
+        let file_system = self.opened.file_system.as_deref();
+        let place = match (&config.place, &config.store) {
+            (_, Under::Other(other)) if !other.0.is_kept() => "in memory".to_owned(),
+            (Place::Temporary, _) => on("a fresh file", file_system),
+            (Place::File { .. }, _) => on("the file that was given", file_system),
+        };
+        let connections = match config.store {
+            Under::Real(_) if config.processes > 1 => {
+                format!("{} each", plural(config.pool.into(), "connection"))
+            }
+            Under::Real(_) => plural(config.pool.into(), "connection"),
+            Under::Other(_) => String::new(),
         };
         let mut out = wrapped(
             &filled([
@@ -106,17 +116,17 @@ impl Report<'_> {
             0,
         );
         out.push_str(&wrapped(
-            &[
+            &filled([
                 load,
                 format!("{until}{warmup}"),
                 format!("seed {}", config.seed),
-                plural(config.pool.into(), "connection"),
+                connections,
                 place,
-            ],
+            ]),
             0,
         ));
-        out.push_str(&wrapped(&self.database(), 0));
-        if file_system == "tmpfs" {
+        out.push_str(&self.database());
+        if file_system == Some("tmpfs") {
             out.push_str(
                 "note: tmpfs is memory, so a sync costs nothing and these figures flatter;\n",
             );
@@ -125,12 +135,19 @@ impl Report<'_> {
         out
     }
 
-    fn database(&self) -> Vec<String> {
+    fn database(&self) -> String {
+        let commit = match &self.config.store {
+            Under::Real(commit) => *commit,
+            Under::Other(other) => {
+                let fault = match other.fault() {
+                    Some(fault) => format!(", broken on purpose: {fault}"),
+                    None => String::new(),
+                };
+                return paragraph(&format!("the store is {}{fault}", other.name()), 0, 2);
+            }
+        };
         let Some(settings) = &self.opened.settings else {
-            let Under::Other(other) = &self.config.store else {
-                return Vec::new();
-            };
-            return vec![format!("the store is {}, broken on purpose", other.name())];
+            return String::new();
         };
         let pragma = |name: &str| {
             let found = settings.pragmas.iter().find(|(n, _)| n == name);
@@ -143,18 +160,19 @@ impl Report<'_> {
             "3" => "EXTRA",
             other => other,
         };
-        let engine = match self.config.store {
-            Under::Real(Commit::Queue { most }) => format!("commit queue of up to {most}"),
-            Under::Real(Commit::PerCall) => "a commit per call".to_owned(),
-            Under::Other(_) => String::new(),
+        let engine = match commit {
+            Commit::Queue { most } => format!("commit queue of up to {}", thousands(most.into())),
+            Commit::PerCall => "a commit per call".to_owned(),
         };
-        vec![
+        let parts = [
             engine,
             format!("SQLite {}", settings.sqlite_version),
             format!("journal {}", pragma("journal_mode")),
             format!("synchronous {synchronous}"),
-        ]
+        ];
+        wrapped(&parts, 0)
     }
+
     fn figures(&self) -> String {
         let (load, figures) = (self.load, &self.load.figures);
         let measured = &figures.measured;
@@ -364,6 +382,12 @@ impl Report<'_> {
         format!("{verdict}\n{history}{evidence}\n")
     }
 }
+
+/// `a fresh file on ext4`; only `a fresh file` when the system does not tell.
+fn on(file: &str, file_system: Option<&str>) -> String {
+    file_system.map_or_else(|| file.to_owned(), |kind| format!("{file} on {kind}"))
+}
+
 /// The parts that are not empty.
 fn filled(parts: impl IntoIterator<Item = String>) -> Vec<String> {
     parts.into_iter().filter(|part| !part.is_empty()).collect()

@@ -117,8 +117,6 @@ fn configuration(builder: &mut Builder, config: &Config) {
         .config("clients", config.clients)
         .config("processes", config.processes)
         .config("warmup_ms", nanos(config.warmup) / 1_000_000)
-        .config("pool_connections", config.pool)
-        .config("busy_timeout_ms", nanos(config.busy_timeout) / 1_000_000)
         .config(
             "intents_sha256",
             fingerprint(workload, config.seed, config.clients).to_string(),
@@ -174,6 +172,10 @@ fn real(number: f64) -> evidence::Value {
 }
 
 fn database(builder: &mut Builder, config: &Config, opened: &Opened) {
+    if matches!(config.store, Under::Real(_)) {
+        builder.config("pool_connections", config.pool);
+        builder.config("busy_timeout_ms", nanos(config.busy_timeout) / 1_000_000);
+    }
     match &config.store {
         Under::Real(Commit::PerCall) => builder.config("store", "sqlite").config("engine", "pool"),
         Under::Real(Commit::Queue { most }) => builder

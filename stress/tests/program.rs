@@ -224,6 +224,40 @@ fn a_store_that_is_broken_on_purpose_is_exit_code_3_with_a_witness() {
 }
 
 #[test]
+fn the_head_says_of_each_store_what_is_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let head = |options: &str| {
+        let (_, out, _) = ended(stress(folder.path(), &format!("--ops 300 {options}")));
+        let head = out.split("\n\n").next().expect("a head");
+        head.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let real = head("--store sqlite");
+    assert!(real.contains("8 connections, a fresh file"), "{real}");
+    assert!(real.contains("commit queue of up to 128"), "{real}");
+    let per_call = head("--store sqlite-per-call --pool 3");
+    assert!(
+        per_call.contains("3 connections, a fresh file"),
+        "{per_call}"
+    );
+    assert!(per_call.contains("a commit per call, SQLite"), "{per_call}");
+    assert!(!per_call.contains("broken"), "{per_call}");
+    let processes = head("--processes 2");
+    assert!(processes.contains("8 connections each"), "{processes}");
+    let file = head("--store mutant:M34");
+    assert!(file.contains("seed 1, a fresh file"), "{file}");
+    assert!(
+        file.contains("mutant:M34, broken on purpose: hold: only"),
+        "{file}"
+    );
+    let memory = head("--store mutant:M01");
+    assert!(memory.contains("seed 1, in memory"), "{memory}");
+    assert!(
+        !memory.contains("connection") && !memory.contains("file"),
+        "{memory}"
+    );
+}
+
+#[test]
 fn a_ramp_ends_at_the_first_rate_that_is_not_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = "--ramp 50:9000050:9000000 --duration 1s --clients 2 --format json";
