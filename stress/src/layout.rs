@@ -65,15 +65,6 @@ pub(crate) fn plural(count: u64, what: &str) -> String {
     format!("{} {what}{s}", thousands(count))
 }
 
-/// A text cut to a width, with an ellipsis where it was cut.
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width - 1).collect();
-    format!("{kept}…")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,9 +79,17 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_with_an_ellipsis() {
-        assert_eq!(cut("µ-seconds", 5), "µ-se…");
-        assert_eq!(cut("short", 5), "short");
+    fn a_long_text_is_wrapped_and_a_long_word_stays_whole() {
+        let path = "/folder".repeat(12);
+        let text = paragraph(&format!("{} {path}", "word ".repeat(30).trim_end()), 2, 4);
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("  word") && lines[1].starts_with("    word"));
+        assert_eq!(lines.last().expect("a line").trim_start(), path);
+        let wrapped = &lines[..lines.len() - 1];
+        assert!(
+            wrapped.iter().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod call;
 pub mod client;
 pub mod clock;
 pub mod config;
+mod errors;
 pub mod file;
 pub mod history;
 pub mod hot;

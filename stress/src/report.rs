@@ -1,6 +1,5 @@
 //! The summary that a person reads: at most 80 columns.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use soldonce::Commit;
 
 use crate::answer::{Ending, Operation};
 use crate::config::{Arrival, Config, Place, Under, Until};
-use crate::layout::{WIDTH, cut, line, paragraph, plural, wrapped};
+use crate::layout::{line, paragraph, plural, wrapped};
 use crate::pace::ON_TIME_NS;
 use crate::proof::{Law, Proof};
 use crate::ramp::Step;
@@ -232,23 +231,7 @@ impl Report<'_> {
                 }),
             ],
         );
-        let errors = measured.errors() + figures.unmeasured.errors();
-        line(
-            &mut out,
-            "errors",
-            &[
-                if errors == 0 {
-                    "none".to_owned()
-                } else {
-                    thousands(errors)
-                },
-                format!("{} repeated", plural(figures.retries, "call")),
-            ],
-        );
-        for (ending, words) in &load.errors {
-            let first = format!("first {}: {words}", ending.name());
-            line(&mut out, "", &[cut(&first, WIDTH - 12)]);
-        }
+        out.push_str(&self.errors());
         out.push_str(&self.resources());
         out
     }
@@ -330,7 +313,7 @@ impl Report<'_> {
                 "processes" => "each process, and all its calls",
                 name => name,
             };
-            let mut cases = format!("{} {}", thousands(check.cases), check.unit);
+            let mut cases = counted(check.cases, check.unit);
             if check.violations > 0 {
                 cases = format!("{} of {cases}", thousands(check.violations));
             }
@@ -340,7 +323,8 @@ impl Report<'_> {
             let good = check.violations == 0 && check.undecided == 0;
             out.push_str(&mark(good, name, &cases));
             for note in &check.notes {
-                let _ = writeln!(out, "       {}", cut(note, WIDTH - 7));
+                let indent = 7 + note.len() - note.trim_start().len();
+                out.push_str(&paragraph(note.trim_start(), indent, indent + 2));
             }
         }
         for judged in self.judged {
@@ -408,6 +392,12 @@ fn sums(laws: &[&Law]) -> String {
         "≠"
     };
     format!("{} {sign} {}", thousands(left), thousands(right))
+}
+
+/// `2 rows`, `1 row`.
+fn counted(count: u64, units: &str) -> String {
+    let unit = units.strip_suffix('s').filter(|_| count == 1);
+    format!("{} {}", thousands(count), unit.unwrap_or(units))
 }
 
 fn mark(good: bool, name: &str, detail: &str) -> String {

@@ -124,6 +124,17 @@ fn a_killed_process_is_named_and_its_history_holds_with_the_others() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("was killed by signal 9"), "{out}");
     assert!(out.contains("HOLDS"), "{out}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unknown = words
+        .split(" of unknown result")
+        .next()
+        .expect("it is told");
+    let unknown = unknown.rsplit(' ').next().expect("how many");
+    let told = format!("{unknown} of them ");
+    assert!(
+        unknown == "0" || words.contains(&told) && words.contains("of a killed process"),
+        "{out}"
+    );
     for line in out.lines().filter(|line| !line.starts_with("evidence: ")) {
         assert!(line.chars().count() <= 80, "{line}");
     }

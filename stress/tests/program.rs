@@ -258,6 +258,27 @@ fn the_head_says_of_each_store_what_is_so() {
 }
 
 #[test]
+fn errors_are_told_by_operation_with_the_whole_first_message() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // One connection for many, and hardly any patience.
+    let options = "--engine pool --pool 1 --clients 32 --busy-timeout 1ms --duration 1s";
+    let (code, out, err) = ended(stress(folder.path(), options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    for line in out.lines().filter(|line| !line.starts_with("evidence: ")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let again = "repeated because of one (others come twice on purpose)";
+    assert!(words.contains(again), "{out}");
+    let first = words
+        .split_once("first error of hold, busy: ")
+        .expect("busy")
+        .1;
+    assert!(first.contains("repeat the same call: timed out"), "{out}");
+    assert!(!first.contains('…'), "{out}");
+}
+
+#[test]
 fn a_ramp_ends_at_the_first_rate_that_is_not_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = "--ramp 50:9000050:9000000 --duration 1s --clients 2 --format json";
