@@ -31,6 +31,7 @@ pub mod memory;
 pub mod meter;
 pub mod mix;
 pub mod names;
+mod next;
 mod no_effect;
 mod outputs;
 pub mod pace;

@@ -363,7 +363,11 @@ impl Report<'_> {
             .map_or(String::new(), |path| {
                 format!("history:  {}\n", path.display())
             });
-        format!("{verdict}\n{history}{evidence}\n")
+        let next = match self.verdict {
+            Verdict::Violated => self.next(),
+            _ => String::new(),
+        };
+        format!("{verdict}\n{next}{history}{evidence}\n")
     }
 }
 

@@ -224,6 +224,31 @@ fn a_store_that_is_broken_on_purpose_is_exit_code_3_with_a_witness() {
 }
 
 #[test]
+fn a_violation_says_how_to_draw_the_calls_that_contradict_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mutant = "--no-evidence --duration 1s --ttl 50ms --seed 7 --store mutant:M01";
+    let run = |options: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        command.args(mutant.split(' '));
+        command.args(options.split_whitespace());
+        let (code, out, err) = ended(command);
+        assert_eq!(code, Some(3), "{out}{err}");
+        out
+    };
+    let out = run("");
+    assert!(out.contains("next: run it again with --history FILE (--seed 7"));
+    let command = "cargo run --release -p model-check -- check";
+    assert!(out.contains(&format!("{command} FILE --pictures DIR\n")));
+    let history = folder.path().join("h.jsonl");
+    let out = run(&format!("--history {}", history.display()));
+    assert!(
+        out.contains(&format!("{command} {}", history.display())),
+        "{out}"
+    );
+    assert!(out.contains("--pictures pictures\n"), "{out}");
+}
+
+#[test]
 fn the_head_says_of_each_store_what_is_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let head = |options: &str| {
