@@ -239,6 +239,8 @@ fn a_violation_says_how_to_draw_the_calls_that_contradict_each_other() {
     assert!(out.contains("next: run it again with --history FILE (--seed 7"));
     let command = "cargo run --release -p model-check -- check";
     assert!(out.contains(&format!("{command} FILE --pictures DIR\n")));
+    // Instants in the unit of all other times.
+    assert!(out.contains("µs +") && !out.contains("us +"), "{out}");
     let history = folder.path().join("h.jsonl");
     let out = run(&format!("--history {}", history.display()));
     assert!(
