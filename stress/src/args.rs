@@ -20,7 +20,7 @@ use crate::workload::Shape;
 #[command(
     name = "stress",
     version,
-    max_term_width = 100,
+    max_term_width = 80,
     after_help = "Exit codes: 0 all holds; 1 it could not run; 2 wrong usage; 3 an invariant or the \
                   history is violated; 4 a threshold is missed; 5 inconclusive; 130 interrupted (what \
                   was measured until then is still checked and written; a second Ctrl-C ends it at \

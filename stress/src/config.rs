@@ -252,9 +252,7 @@ impl TryFrom<Args> for Config {
 /// The store that a name stands for.
 fn store(args: &Args) -> Result<Under, String> {
     let name = args.store.as_str();
-    let choice: store_choice::Choice = name
-        .parse()
-        .map_err(|unknown| format!("--store: {unknown}"))?;
+    let choice: store_choice::Choice = name.parse().map_err(|_| unknown(name))?;
     if choice.path.is_some() {
         return Err("--store: give the path as --database PATH".to_owned());
     }
@@ -267,6 +265,16 @@ fn store(args: &Args) -> Result<Under, String> {
         ));
     }
     Ok(Under::Other(OtherStore(choice.subject)))
+}
+
+/// Another program takes a path behind the name, this one does not.
+fn unknown(name: &str) -> String {
+    let known = [model_check::mutants::ids(), model_check::concurrent::ids()].concat();
+    format!(
+        "--store: no store is called {name:?}; give sqlite, sqlite-per-call, or mutant:ID, where ID is \
+         one of {}",
+        known.join(", ")
+    )
 }
 
 /// How the real store commits.

@@ -12,13 +12,14 @@
 //! | [`processes`], [`worker`] | and when they are in several processes? |
 //! | [`measure`], [`meter`], [`answer`] | what came of it, and how long did it take? |
 //! | [`record`], [`history`], [`proof`], [`told`] | does it hold? |
-//! | [`report`], [`json`], [`statement`] | who is told, and how? |
+//! | [`report`], [`json`], [`statement`], [`complain`] | who is told, and how? |
 
 pub mod answer;
 pub mod args;
 mod call;
 pub mod client;
 pub mod clock;
+pub mod complain;
 pub mod config;
 mod errors;
 pub mod file;

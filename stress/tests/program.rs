@@ -172,6 +172,30 @@ fn an_option_without_effect_beside_the_others_is_refused_and_the_conflict_is_nam
 }
 
 #[test]
+fn help_and_refusals_fit_into_80_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for options in [
+        "--help",
+        "-h",
+        "--store mutant:XX",
+        "--threshold hold.foo.p99<5ms",
+        "--threshold all.p98<5ms",
+        "--mix fly=1",
+        "--workload foo",
+        "--ramp 1:9:1 --ops 5",
+        "--store mutant:M34 --busy-timeout 1s",
+        "--threshold unstarted<1",
+    ] {
+        let (_, out, err) = ended(stress(folder.path(), options));
+        for line in out.lines().chain(err.lines()) {
+            assert!(line.chars().count() <= 80, "{options}: {line}");
+        }
+    }
+    let (_, _, err) = ended(stress(folder.path(), "--store mutant:XX"));
+    assert!(err.contains("T06\n") && !err.contains(":PATH"), "{err}");
+}
+
+#[test]
 fn a_store_that_can_not_be_opened_is_exit_code_1() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("UTF-8").to_owned();
