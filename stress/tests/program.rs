@@ -196,6 +196,21 @@ fn help_and_refusals_fit_into_80_columns() {
 }
 
 #[test]
+fn the_help_of_churn_does_not_say_that_nobody_pays_in_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, out, _) = ended(stress(folder.path(), "--help"));
+    assert!(!out.contains("nobody pays"), "{out}");
+    // Nobody but those who pay with an earlier payment, of which the first has none.
+    let mix = "late=0,stranger=0,forged=0,nowhere=0,reused=20";
+    let options = format!("--workload churn --ops 3000 --ttl 500ms --mix {mix} --format json");
+    let (code, out, err) = ended(stress(folder.path(), &options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    let report: Value = serde_json::from_str(&out).expect("one JSON object");
+    let sold = &report["operations"]["confirm"]["endings"]["sold"]["count"];
+    assert!(sold.as_u64().is_some_and(|sold| sold > 0), "{out}");
+}
+
+#[test]
 fn a_store_that_can_not_be_opened_is_exit_code_1() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("UTF-8").to_owned();
