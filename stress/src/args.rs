@@ -128,11 +128,14 @@ pub struct Args {
     )]
     pub store: String,
 
-    /// The database file; it is kept. Without it, a fresh file in a temporary folder, removed at the end
+    /// The database file: made when it is not there, and kept. Without it, a fresh file in a temporary
+    /// folder, removed at the end
     #[arg(long, value_name = "PATH", help_heading = "Store")]
     pub database: Option<PathBuf>,
 
-    /// Add the seats to a database that holds others already; without it, such a file is refused
+    /// Go on with a --database that holds seats already: they stay as they are, and the run adds seats of
+    /// its own, under other names, and calls for those alone. Without it, such a file is refused. For a
+    /// file without seats it makes no difference
     #[arg(long, requires = "database", help_heading = "Store")]
     pub reuse: bool,
 
