@@ -20,30 +20,32 @@ use crate::workload::Shape;
 #[command(
     name = "stress",
     version,
-    max_term_width = 100,
+    max_term_width = 80,
     after_help = "Exit codes: 0 all holds; 1 it could not run; 2 wrong usage; 3 an invariant or the \
                   history is violated; 4 a threshold is missed; 5 inconclusive; 130 interrupted (what \
                   was measured until then is still checked and written; a second Ctrl-C ends it at \
                   once)."
 )]
 pub struct Args {
-    /// The shape of the load
-    #[arg(long, value_enum, default_value_t = Shape::Rush, help_heading = "Workload")]
-    pub workload: Shape,
+    /// The shape of the load [default: rush; with --zipf: zipf]
+    #[arg(long, value_enum, help_heading = "Workload")]
+    pub workload: Option<Shape>,
 
     /// How many seats there are [default: 50000; churn: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), help_heading = "Workload")]
     pub seats: Option<u32>,
 
-    /// How many seats are hot at a time [default: 1 with rush]
+    /// How many seats are hot at a time, with rush or --hot-percent [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "Workload")]
     pub hot_seats: Option<u32>,
 
-    /// How many buyers in a hundred go for a hot seat [default: 80 with rush]
+    /// How many buyers in a hundred go for a hot seat, with any workload but zipf [default: 80 with
+    /// rush, else 0]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, help_heading = "Workload")]
     pub hot_percent: Option<f64>,
 
-    /// The exponent of Zipf's law; 0 is uniform, more is steeper [default: 1 with zipf]
+    /// The exponent of Zipf's law, with zipf or churn; 0 is uniform, more is steeper [default: 1 with
+    /// zipf]
     #[arg(long, value_name = "EXPONENT", value_parser = parse_exponent, help_heading = "Workload")]
     pub zipf: Option<f64>,
 
@@ -99,7 +101,8 @@ pub struct Args {
     pub rate: Option<f64>,
 
     /// Open loop at rising rates, to find the knee: the highest rate at which every limit is kept,
-    /// every call is started, and 99 in a hundred on time. Ends at the first rate that is not kept
+    /// every call is started, and 99 in a hundred on time. Ends at the first rate that is not kept; when
+    /// there is none up to TO, it says that the knee lies beyond
     #[arg(long, value_name = "FROM:TO:STEP", value_parser = parse_ramp, conflicts_with_all = ["rate", "ops"], help_heading = "Load")]
     pub ramp: Option<Ramp>,
 
@@ -115,8 +118,8 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration, help_heading = "Load")]
     pub warmup: Duration,
 
-    /// Which store: sqlite, or mutant:ID, one that is broken on purpose (see model-check), which has a
-    /// pool of its own
+    /// Which store: sqlite; sqlite-per-call, which is the same with --engine pool; or mutant:ID, one that
+    /// is broken on purpose (see model-check) and takes none of --engine, --batch, --pool, --busy-timeout
     #[arg(
         long,
         value_name = "STORE",
@@ -125,30 +128,34 @@ pub struct Args {
     )]
     pub store: String,
 
-    /// The database file; it is kept. Without it, a fresh file in a temporary folder, removed at the end
+    /// The database file: made when it is not there, and kept. Without it, a fresh file in a temporary
+    /// folder, removed at the end
     #[arg(long, value_name = "PATH", help_heading = "Store")]
     pub database: Option<PathBuf>,
 
-    /// Add the seats to a database that holds others already; without it, such a file is refused
+    /// Go on with a --database that holds seats already: they stay as they are, and the run adds seats of
+    /// its own, under other names, and calls for those alone. Without it, such a file is refused. For a
+    /// file without seats it makes no difference
     #[arg(long, requires = "database", help_heading = "Store")]
     pub reuse: bool,
 
     /// How writes are committed: queue (callers line up, and one commit serves all that wait) or pool
-    /// (each call is a transaction of its own)
-    #[arg(long, value_enum, default_value_t = Engine::Queue, help_heading = "Store")]
-    pub engine: Engine,
+    /// (each call is a transaction of its own) [default: queue]
+    #[arg(long, value_enum, help_heading = "Store")]
+    pub engine: Option<Engine>,
 
     /// The most calls that the queue commits at once [default: 128]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Store")]
     pub batch: Option<u32>,
 
-    /// How many connections the pool holds
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Store")]
-    pub pool: u32,
+    /// How many connections the pool holds, in each process [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Store")]
+    pub pool: Option<u32>,
 
     /// How long a call waits for a connection or the write lock before it is busy, in whole milliseconds
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration, help_heading = "Store")]
-    pub busy_timeout: Duration,
+    /// [default: 5s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Store")]
+    pub busy_timeout: Option<Duration>,
 
     /// A limit to keep, such as 'hold.refused.p99<5ms'; may be given more than once
     ///

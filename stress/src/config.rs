@@ -11,7 +11,9 @@ use soldonce::{Commit, HoldDuration};
 
 use crate::args::{Args, Engine, Format, Ramp};
 use crate::mix::Mix;
+use crate::no_effect;
 use crate::threshold::Threshold;
+use crate::units::thousands;
 use crate::workload::{Choice, Shape, Workload};
 
 /// How the load arrives.
@@ -43,6 +45,16 @@ impl OtherStore {
     /// Its name.
     pub fn name(&self) -> String {
         self.0.name()
+    }
+
+    /// What is wrong with it, when it is one that is broken on purpose.
+    pub fn fault(&self) -> Option<&'static str> {
+        let name = self.name();
+        let id = name.strip_prefix("mutant:")?;
+        let other = || model_check::concurrent::find(id).map(|mutant| mutant.fault);
+        model_check::mutants::find(id)
+            .map(|mutant| mutant.fault)
+            .or_else(other)
     }
 }
 
@@ -137,7 +149,11 @@ impl TryFrom<Args> for Config {
     type Error = String;
 
     fn try_from(args: Args) -> Result<Self, String> {
-        let shape = args.workload;
+        // An exponent alone asks for the workload that it belongs to.
+        let shape = args.workload.unwrap_or(match args.zipf {
+            Some(_) => Shape::Zipf,
+            None => Shape::Rush,
+        });
         let seats = args.seats.unwrap_or(match shape {
             Shape::Churn => 64,
             Shape::Rush | Shape::Uniform | Shape::Zipf => 50_000,
@@ -148,8 +164,9 @@ impl TryFrom<Args> for Config {
         });
         let hold = HoldDuration::from_millis(whole_millis("--ttl", ttl)?)
             .map_err(|invalid| format!("--ttl: {invalid}"))?;
-        whole_millis("--busy-timeout", args.busy_timeout)?;
-        if args.busy_timeout > Duration::from_hours(1) {
+        let busy_timeout = args.busy_timeout.unwrap_or(Duration::from_secs(5));
+        whole_millis("--busy-timeout", busy_timeout)?;
+        if busy_timeout > Duration::from_hours(1) {
             return Err("--busy-timeout: it is longer than 1h".to_owned());
         }
         let mix = Mix::default_of(shape);
@@ -166,6 +183,7 @@ impl TryFrom<Args> for Config {
         if args.duration.is_some_and(|duration| duration.is_zero()) {
             return Err("--duration: it is zero".to_owned());
         }
+        no_effect::refuse(&args, shape, &mix)?;
         let clients = args
             .clients
             .unwrap_or(if args.rate.is_some() || args.ramp.is_some() {
@@ -185,7 +203,7 @@ impl TryFrom<Args> for Config {
             workload: Workload {
                 shape,
                 seats,
-                choice: choice(&args, seats)?,
+                choice: choice(&args, shape, seats)?,
                 ttl,
                 pay_within,
                 mix,
@@ -217,8 +235,8 @@ impl TryFrom<Args> for Config {
                 },
                 None => Place::Temporary,
             },
-            pool: args.pool,
-            busy_timeout: args.busy_timeout,
+            pool: args.pool.unwrap_or(8),
+            busy_timeout,
             thresholds: args.thresholds,
             format: args.format,
             history: args.history,
@@ -234,51 +252,53 @@ impl TryFrom<Args> for Config {
 /// The store that a name stands for.
 fn store(args: &Args) -> Result<Under, String> {
     let name = args.store.as_str();
-    let commit = match (args.engine, args.batch) {
-        (Engine::Queue, None) => Commit::default(),
-        (Engine::Queue, Some(most)) => Commit::Queue { most },
-        (Engine::Pool, None) => Commit::PerCall,
-        (Engine::Pool, Some(_)) => {
-            return Err("--batch: only --engine queue has batches".to_owned());
-        }
-    };
-    let choice: store_choice::Choice = name
-        .parse()
-        .map_err(|unknown| format!("--store: {unknown}"))?;
-    match (name, choice.path) {
-        ("sqlite", _) => Ok(Under::Real(commit)),
-        (_, Some(_)) => Err("--store: give the path as --database PATH".to_owned()),
-        (_, None)
-            if !choice.subject.is_kept() && (args.processes > 1 || args.database.is_some()) =>
-        {
-            Err(format!(
-                "--store {name}: it keeps nothing on disk, so it goes with neither --database nor --processes"
-            ))
-        }
-        (_, None) => Ok(Under::Other(OtherStore(choice.subject))),
+    let choice: store_choice::Choice = name.parse().map_err(|_| unknown(name))?;
+    if choice.path.is_some() {
+        return Err("--store: give the path as --database PATH".to_owned());
+    }
+    if let "sqlite" | "sqlite-per-call" = name {
+        return Ok(Under::Real(commit(args)));
+    }
+    if !choice.subject.is_kept() && (args.processes > 1 || args.database.is_some()) {
+        return Err(format!(
+            "--store {name}: it keeps nothing on disk, so it goes with neither --database nor --processes"
+        ));
+    }
+    Ok(Under::Other(OtherStore(choice.subject)))
+}
+
+/// Another program takes a path behind the name, this one does not.
+fn unknown(name: &str) -> String {
+    let known = [model_check::mutants::ids(), model_check::concurrent::ids()].concat();
+    format!(
+        "--store: no store is called {name:?}; give sqlite, sqlite-per-call, or mutant:ID, where ID is \
+         one of {}",
+        known.join(", ")
+    )
+}
+
+/// How the real store commits.
+fn commit(args: &Args) -> Commit {
+    let is_per_call = args.engine == Some(Engine::Pool) || args.store == "sqlite-per-call";
+    match args.batch {
+        _ if is_per_call => Commit::PerCall,
+        Some(most) => Commit::Queue { most },
+        None => Commit::default(),
     }
 }
 
 /// How buyers choose a seat: the workload's way, or the one that an option asks for.
-fn choice(args: &Args, seats: u32) -> Result<Choice, String> {
-    let asks_for_hot = args.hot_seats.is_some() || args.hot_percent.is_some();
-    if args.zipf.is_some() && asks_for_hot {
-        return Err("--zipf and hot seats exclude each other: leave one out".to_owned());
-    }
-    let zipf = args.workload == Shape::Zipf || args.zipf.is_some();
-    if zipf && asks_for_hot {
-        return Err("--workload zipf has no hot seats; use --workload rush".to_owned());
-    }
-    if zipf {
+fn choice(args: &Args, shape: Shape, seats: u32) -> Result<Choice, String> {
+    if shape == Shape::Zipf || args.zipf.is_some() {
         return Ok(Choice::Zipf(args.zipf.unwrap_or(1.0)));
     }
     let hot = args.hot_seats.unwrap_or(1);
     if hot > seats {
+        let seats = thousands(seats.into());
         return Err(format!("--hot-seats: there are only {seats} seats"));
     }
-    let percent = match args.workload {
+    let percent = match shape {
         Shape::Rush => 80.0,
-        Shape::Churn | Shape::Uniform | Shape::Zipf if asks_for_hot => 80.0,
         Shape::Churn | Shape::Uniform | Shape::Zipf => 0.0,
     };
     Ok(Choice::Hot {

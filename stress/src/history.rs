@@ -21,7 +21,7 @@ use crate::RunError;
 use crate::clock::RunClock;
 use crate::proof::Check;
 use crate::store::Opened;
-use crate::units::short_time;
+use crate::units::{short_time, thousands};
 
 /// How many threads read everything back.
 const READERS: usize = 4;
@@ -195,9 +195,10 @@ fn call_in_words(operation: &Operation, history: &History) -> String {
         OPEN => "open".to_owned(),
         returned => format!("+{}", short_time(returned - operation.invoked())),
     };
+    // Of an instant every digit counts: it is compared with others.
     format!(
-        "  {}us {ended} {call}: {answer}",
-        operation.invoked() / 1_000
+        "  {}µs {ended} {call}: {answer}",
+        thousands(operation.invoked() / 1_000)
     )
 }
 

@@ -7,7 +7,7 @@ use soldonce::Commits;
 use crate::answer::{Ending, Operation};
 use crate::measure::summary;
 use crate::processes::Process;
-use crate::ramp::Step;
+use crate::ramp::{Knee, Step};
 use crate::report::Report;
 
 impl Report<'_> {
@@ -84,6 +84,7 @@ impl Report<'_> {
             "start_delay": figures.lateness.as_ref().map(|values| times(&summary(values))),
             "answered_by_second": by_second,
             "ramp": self.steps.iter().map(step).collect::<Vec<_>>(),
+            "knee": Knee::of(self.steps, load.interrupted).map(knee),
             "laws": laws,
             "checks": checks,
             "thresholds": thresholds,
@@ -142,6 +143,12 @@ fn step(step: &Step) -> Value {
         "p99_ns": step.p99_ns,
         "kept": step.kept,
     })
+}
+
+/// Where the knee of a ramp is, `at` a rate, `beyond` or `below` it, or `unknown` beside the highest rate
+/// that was kept until the ramp was interrupted.
+fn knee(knee: Knee) -> Value {
+    json!({"is": knee.name(), "rate": knee.rate()})
 }
 
 /// A distribution: its count and its figures in nanoseconds; those with few samples beyond them are

@@ -44,19 +44,25 @@ pub(crate) fn wrapped(parts: &[String], indent: usize) -> String {
     out
 }
 
+/// Words in lines that are not too long: the first begins after so many spaces, the others after so many.
+/// A word that is longer than a line, such as a path, stays whole.
+pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
+    let (first, rest) = (" ".repeat(first), " ".repeat(rest));
+    let options = textwrap::Options::new(WIDTH)
+        .initial_indent(&first)
+        .subsequent_indent(&rest)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .word_separator(textwrap::WordSeparator::AsciiSpace);
+    let mut out = textwrap::fill(text.trim_end(), options);
+    out.push('\n');
+    out
+}
+
 /// `1 buyer`, `2 buyers`.
 pub(crate) fn plural(count: u64, what: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{} {what}{s}", thousands(count))
-}
-
-/// A text cut to a width, with an ellipsis where it was cut.
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width - 1).collect();
-    format!("{kept}…")
 }
 
 #[cfg(test)]
@@ -73,9 +79,17 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_with_an_ellipsis() {
-        assert_eq!(cut("µ-seconds", 5), "µ-se…");
-        assert_eq!(cut("short", 5), "short");
+    fn a_long_text_is_wrapped_and_a_long_word_stays_whole() {
+        let path = "/folder".repeat(12);
+        let text = paragraph(&format!("{} {path}", "word ".repeat(30).trim_end()), 2, 4);
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("  word") && lines[1].starts_with("    word"));
+        assert_eq!(lines.last().expect("a line").trim_start(), path);
+        let wrapped = &lines[..lines.len() - 1];
+        assert!(
+            wrapped.iter().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
     }
 
     #[test]

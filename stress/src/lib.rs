@@ -12,14 +12,16 @@
 //! | [`processes`], [`worker`] | and when they are in several processes? |
 //! | [`measure`], [`meter`], [`answer`] | what came of it, and how long did it take? |
 //! | [`record`], [`history`], [`proof`], [`told`] | does it hold? |
-//! | [`report`], [`json`], [`statement`] | who is told, and how? |
+//! | [`report`], [`json`], [`statement`], [`complain`] | who is told, and how? |
 
 pub mod answer;
 pub mod args;
 mod call;
 pub mod client;
 pub mod clock;
+pub mod complain;
 pub mod config;
+mod errors;
 pub mod file;
 pub mod history;
 pub mod hot;
@@ -30,6 +32,8 @@ pub mod memory;
 pub mod meter;
 pub mod mix;
 pub mod names;
+mod next;
+mod no_effect;
 mod outputs;
 pub mod pace;
 pub mod processes;

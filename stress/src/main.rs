@@ -8,15 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use stress::args::Args;
+use stress::complain;
 use stress::config::Config;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|error| complain::refuse(&error));
     let is_worker = args.worker;
     let mut config = Config::try_from(args).unwrap_or_else(|problem| {
-        Args::command()
-            .error(ErrorKind::ValueValidation, problem)
-            .exit()
+        complain::refuse(&Args::command().error(ErrorKind::ValueValidation, problem))
     });
     config.command_line = std::env::args_os().skip(1).collect();
     let stop = Arc::new(AtomicBool::new(false));
@@ -28,7 +27,7 @@ fn main() -> ExitCode {
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
-        eprintln!("stress: Ctrl-C can not be caught: {error}");
+        complain::say(&format!("Ctrl-C can not be caught: {error}"));
         return ExitCode::FAILURE;
     }
     if is_worker {
@@ -40,7 +39,7 @@ fn main() -> ExitCode {
             // A reader that has gone away does not change what was found.
             let _ = std::io::stdout().write_all(finished.text.as_bytes());
             for unwritten in &finished.unwritten {
-                eprintln!("stress: {unwritten}");
+                complain::say(unwritten);
             }
             ExitCode::from(finished.exit_code())
         }
@@ -49,6 +48,6 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &stress::RunError) -> ExitCode {
-    eprintln!("stress: {}", stress::in_words(error));
+    complain::say(&stress::in_words(error));
     ExitCode::FAILURE
 }

@@ -7,6 +7,13 @@
 //! [`model_check::history::Journal`]): when a process is killed, what it did is known but for the call
 //! in flight of each client, which is of unknown result.
 //!
+//! When the first process is killed, no other goes on: the pipe that it told them through closes, and
+//! each ends within moments (see [`crate::worker`]). But nobody is left to clean up. In the temporary
+//! folder stay two folders, `soldonce-stress-` and six letters: one with `client-N.jsonl`, the history
+//! of each client until then, and, unless --database was given, one with `seats.sqlite` and its `-wal`
+//! and `-shm`. Nothing uses them any more, and they may be deleted. A file that was given with --database
+//! stays as the kill left it: SQLite brings it in order when it is opened next.
+//!
 //! The figures of a process that was killed are gone with it. What its history shows is counted among
 //! the calls that were checked and not measured.
 

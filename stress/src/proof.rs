@@ -8,9 +8,11 @@ use soldonce::invariant::{Snapshot, Violation, audit, audit_change};
 use soldonce::{Decision, SeatStateKind};
 
 use crate::answer::{Ending, Operation};
+use crate::layout::plural;
 use crate::measure::{Counts, Figures};
 use crate::runner::Load;
 use crate::threshold::Judged;
+use crate::units::thousands;
 
 /// How many violations of one check are shown.
 pub const SHOWN: usize = 5;
@@ -317,8 +319,10 @@ fn unsettled(load: &Load, stored: &[Stored; 2]) -> Check {
         violations: u64::from(!fits),
         undecided: 0,
         notes: vec![format!(
-            "{} payments got no answer to the end; {} records, {at_least} of them answered",
-            load.unsettled, stored[1].payments
+            "{} got no answer to the end; {}, {} of them answered",
+            plural(load.unsettled, "payment"),
+            plural(stored[1].payments, "record"),
+            thousands(at_least)
         )],
     }
 }
@@ -329,7 +333,9 @@ fn processes(load: &Load) -> Check {
         let signal = process.killed_by?;
         Some(format!(
             "process {} was killed by signal {signal}: of its {} calls, {} of unknown result",
-            process.number, process.calls, process.unknown
+            process.number,
+            thousands(process.calls),
+            thousands(process.unknown)
         ))
     });
     Check {

@@ -9,6 +9,7 @@ use soldonce::{Command, Outcome, PaymentId, Receipt, Seat, SeatId, StoreError};
 
 use crate::RunError;
 use crate::clock::RunClock;
+use crate::complain;
 
 /// Where the history of a process goes.
 #[derive(Clone, Copy)]
@@ -134,6 +135,6 @@ impl Record {
 
 /// A call that is not in the history must not be made, and this process can say so to nobody else.
 fn give_up<T>(error: &std::io::Error) -> T {
-    eprintln!("stress: the history can not be written: {error}");
+    complain::say(&format!("the history can not be written: {error}"));
     process::exit(1);
 }

@@ -1,6 +1,5 @@
 //! The summary that a person reads: at most 80 columns.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use soldonce::Commit;
 
 use crate::answer::{Ending, Operation};
 use crate::config::{Arrival, Config, Place, Under, Until};
-use crate::layout::{WIDTH, cut, line, plural, wrapped};
+use crate::layout::{line, paragraph, plural, wrapped};
 use crate::pace::ON_TIME_NS;
 use crate::proof::{Law, Proof};
 use crate::ramp::Step;
@@ -69,7 +68,9 @@ impl Report<'_> {
         let crowd = match workload.choice {
             Choice::Hot { percent: 0.0, .. } => "all seats alike".to_owned(),
             Choice::Hot { seats: 1, percent } => format!("{percent} % for the hot seat"),
-            Choice::Hot { seats, percent } => format!("{percent} % for {seats} hot seats"),
+            Choice::Hot { seats, percent } => {
+                format!("{percent} % for {} hot seats", thousands(seats.into()))
+            }
             Choice::Zipf(exponent) => format!("zipf {exponent}"),
         };
         let load = match config.arrival {
@@ -86,10 +87,18 @@ impl Report<'_> {
         } else {
             format!(" after {} of warm-up", typed(config.warmup))
         };
-        let file_system = self.opened.file_system.as_deref().unwrap_or("a file");
-        let place = match &config.place {
-            Place::Temporary => format!("a fresh file on {file_system}"),
-            Place::File { .. } => format!("the file that was given, on {file_system}"),
+        let file_system = self.opened.file_system.as_deref();
+        let place = match (&config.place, &config.store) {
+            (_, Under::Other(other)) if !other.0.is_kept() => "in memory".to_owned(),
+            (Place::Temporary, _) => on("a fresh file", file_system),
+            (Place::File { .. }, _) => on("the file that was given", file_system),
+        };
+        let connections = match config.store {
+            Under::Real(_) if config.processes > 1 => {
+                format!("{} each", plural(config.pool.into(), "connection"))
+            }
+            Under::Real(_) => plural(config.pool.into(), "connection"),
+            Under::Other(_) => String::new(),
         };
         let mut out = wrapped(
             &filled([
@@ -106,17 +115,17 @@ impl Report<'_> {
             0,
         );
         out.push_str(&wrapped(
-            &[
+            &filled([
                 load,
                 format!("{until}{warmup}"),
                 format!("seed {}", config.seed),
-                plural(config.pool.into(), "connection"),
+                connections,
                 place,
-            ],
+            ]),
             0,
         ));
-        out.push_str(&wrapped(&self.database(), 0));
-        if file_system == "tmpfs" {
+        out.push_str(&self.database());
+        if file_system == Some("tmpfs") {
             out.push_str(
                 "note: tmpfs is memory, so a sync costs nothing and these figures flatter;\n",
             );
@@ -125,12 +134,19 @@ impl Report<'_> {
         out
     }
 
-    fn database(&self) -> Vec<String> {
+    fn database(&self) -> String {
+        let commit = match &self.config.store {
+            Under::Real(commit) => *commit,
+            Under::Other(other) => {
+                let fault = match other.fault() {
+                    Some(fault) => format!(", broken on purpose: {fault}"),
+                    None => String::new(),
+                };
+                return paragraph(&format!("the store is {}{fault}", other.name()), 0, 2);
+            }
+        };
         let Some(settings) = &self.opened.settings else {
-            let Under::Other(other) = &self.config.store else {
-                return Vec::new();
-            };
-            return vec![format!("the store is {}, broken on purpose", other.name())];
+            return String::new();
         };
         let pragma = |name: &str| {
             let found = settings.pragmas.iter().find(|(n, _)| n == name);
@@ -143,18 +159,19 @@ impl Report<'_> {
             "3" => "EXTRA",
             other => other,
         };
-        let engine = match self.config.store {
-            Under::Real(Commit::Queue { most }) => format!("commit queue of up to {most}"),
-            Under::Real(Commit::PerCall) => "a commit per call".to_owned(),
-            Under::Other(_) => String::new(),
+        let engine = match commit {
+            Commit::Queue { most } => format!("commit queue of up to {}", thousands(most.into())),
+            Commit::PerCall => "a commit per call".to_owned(),
         };
-        vec![
+        let parts = [
             engine,
             format!("SQLite {}", settings.sqlite_version),
             format!("journal {}", pragma("journal_mode")),
             format!("synchronous {synchronous}"),
-        ]
+        ];
+        wrapped(&parts, 0)
     }
+
     fn figures(&self) -> String {
         let (load, figures) = (self.load, &self.load.figures);
         let measured = &figures.measured;
@@ -214,23 +231,7 @@ impl Report<'_> {
                 }),
             ],
         );
-        let errors = measured.errors() + figures.unmeasured.errors();
-        line(
-            &mut out,
-            "errors",
-            &[
-                if errors == 0 {
-                    "none".to_owned()
-                } else {
-                    thousands(errors)
-                },
-                format!("{} repeated", plural(figures.retries, "call")),
-            ],
-        );
-        for (ending, words) in &load.errors {
-            let first = format!("first {}: {words}", ending.name());
-            line(&mut out, "", &[cut(&first, WIDTH - 12)]);
-        }
+        out.push_str(&self.errors());
         out.push_str(&self.resources());
         out
     }
@@ -312,7 +313,7 @@ impl Report<'_> {
                 "processes" => "each process, and all its calls",
                 name => name,
             };
-            let mut cases = format!("{} {}", thousands(check.cases), check.unit);
+            let mut cases = counted(check.cases, check.unit);
             if check.violations > 0 {
                 cases = format!("{} of {cases}", thousands(check.violations));
             }
@@ -322,7 +323,8 @@ impl Report<'_> {
             let good = check.violations == 0 && check.undecided == 0;
             out.push_str(&mark(good, name, &cases));
             for note in &check.notes {
-                let _ = writeln!(out, "       {}", cut(note, WIDTH - 7));
+                let indent = 7 + note.len() - note.trim_start().len();
+                out.push_str(&paragraph(note.trim_start(), indent, indent + 2));
             }
         }
         for judged in self.judged {
@@ -361,9 +363,19 @@ impl Report<'_> {
             .map_or(String::new(), |path| {
                 format!("history:  {}\n", path.display())
             });
-        format!("{verdict}\n{history}{evidence}\n")
+        let next = match self.verdict {
+            Verdict::Violated => self.next(),
+            _ => String::new(),
+        };
+        format!("{verdict}\n{next}{history}{evidence}\n")
     }
 }
+
+/// `a fresh file on ext4`; only `a fresh file` when the system does not tell.
+fn on(file: &str, file_system: Option<&str>) -> String {
+    file_system.map_or_else(|| file.to_owned(), |kind| format!("{file} on {kind}"))
+}
+
 /// The parts that are not empty.
 fn filled(parts: impl IntoIterator<Item = String>) -> Vec<String> {
     parts.into_iter().filter(|part| !part.is_empty()).collect()
@@ -384,6 +396,12 @@ fn sums(laws: &[&Law]) -> String {
         "≠"
     };
     format!("{} {sign} {}", thousands(left), thousands(right))
+}
+
+/// `2 rows`, `1 row`.
+fn counted(count: u64, units: &str) -> String {
+    let unit = units.strip_suffix('s').filter(|_| count == 1);
+    format!("{} {}", thousands(count), unit.unwrap_or(units))
 }
 
 fn mark(good: bool, name: &str, detail: &str) -> String {

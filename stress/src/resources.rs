@@ -17,7 +17,7 @@ impl Report<'_> {
                 "commits",
                 &[
                     thousands(commits.commits),
-                    format!("{mean:.1} calls each, up to {}", commits.largest),
+                    format!("{mean:.1} calls each, up to {}", thousands(commits.largest)),
                     self.commits_by_process(),
                 ],
             );

@@ -21,6 +21,7 @@ use crate::runner::{Context, Load};
 use crate::statement::Parts;
 use crate::store::Opened;
 use crate::touched::Touched;
+use crate::units::thousands;
 use crate::{history, memory, outputs, processes, proof, ramp, statement, store, told};
 
 /// Why there is no result.
@@ -31,7 +32,7 @@ pub enum RunError {
     Store(#[from] StoreError),
     /// The file is in use already.
     #[error(
-        "{} holds {seats} seats already; give another path, or --reuse to go on with it", .path.display()
+        "{} holds {} seats already; give another path, or --reuse to go on with it", .path.display(), thousands(*.seats as u64)
     )]
     HoldsSeats {
         /// The file.
@@ -93,8 +94,13 @@ pub enum RunError {
     #[error("--processes needs a monotonic clock that all processes share, which Unix has")]
     NoSharedClock,
     /// No call got an answer.
-    #[error("no call got an answer; the first said: {0}")]
-    NoAnswer(String),
+    #[error("no call got an answer; the first error of {operation} was: {words}")]
+    NoAnswer {
+        /// What was called.
+        operation: &'static str,
+        /// What the store said.
+        words: String,
+    },
     /// The history could not be kept.
     #[error("the history could not be written to {}: {problem}", .path.display())]
     History {
@@ -269,10 +275,13 @@ fn clock(processes: u32) -> Result<(RunClock, Option<Origin>), RunError> {
 fn any_answer(load: &Load) -> Result<(), RunError> {
     let counts = &load.figures.measured;
     match load.errors.first() {
-        Some((_, words))
+        Some((ending, words))
             if counts.all_attempts() > 0 && counts.all_attempts() == counts.errors() =>
         {
-            Err(RunError::NoAnswer(words.clone()))
+            Err(RunError::NoAnswer {
+                operation: ending.operation().name(),
+                words: words.clone(),
+            })
         }
         Some(_) | None => Ok(()),
     }

@@ -13,7 +13,7 @@ use crate::answer::{Ending, Operation};
 use crate::config::{Arrival, Config, Under, Until};
 use crate::measure::{Counts, Figures};
 use crate::proof::{self, Proof};
-use crate::ramp::Step;
+use crate::ramp::{Knee, Step};
 use crate::runner::Load;
 use crate::store::Opened;
 use crate::threshold::{Judged, Metric};
@@ -76,7 +76,7 @@ pub fn build(mut builder: Builder, parts: &Parts<'_>) -> Result<Statement, RunEr
     histograms(&mut builder, &load.figures)?;
     series(&mut builder, &load.figures);
     figures(&mut builder, load);
-    ramp(&mut builder, steps);
+    ramp(&mut builder, steps, load.interrupted);
     for law in &proof.laws {
         let side =
             |parts: &[proof::Part]| parts.iter().map(|part| part.reference.clone()).collect();
@@ -117,8 +117,6 @@ fn configuration(builder: &mut Builder, config: &Config) {
         .config("clients", config.clients)
         .config("processes", config.processes)
         .config("warmup_ms", nanos(config.warmup) / 1_000_000)
-        .config("pool_connections", config.pool)
-        .config("busy_timeout_ms", nanos(config.busy_timeout) / 1_000_000)
         .config(
             "intents_sha256",
             fingerprint(workload, config.seed, config.clients).to_string(),
@@ -141,8 +139,9 @@ fn configuration(builder: &mut Builder, config: &Config) {
     };
 }
 
-/// The steps of a ramp, each as the rate that was answered, and the knee.
-fn ramp(builder: &mut Builder, steps: &[Step]) {
+/// The steps of a ramp, each as the rate that was answered, and the knee, or the rate that it lies beyond
+/// or below.
+fn ramp(builder: &mut Builder, steps: &[Step], interrupted: bool) {
     for step in steps {
         let name = |what: &str| format!("ramp_{}_{what}", step.rate);
         builder
@@ -159,9 +158,13 @@ fn ramp(builder: &mut Builder, steps: &[Step]) {
             .count(name("unstarted"), step.unstarted)
             .count(name("late"), step.late);
     }
-    if let Some(knee) = steps.iter().rfind(|step| step.kept) {
-        builder.figure(Figure::measured("knee", "1/s", knee.rate));
-    }
+    let (name, rate) = match Knee::of(steps, interrupted) {
+        Some(Knee::At(rate)) => ("knee", rate),
+        Some(Knee::Beyond(rate)) => ("knee_beyond", rate),
+        Some(Knee::Below(rate)) => ("knee_below", rate),
+        Some(Knee::Unknown(_)) | None => return,
+    };
+    builder.figure(Figure::measured(name, "1/s", rate));
 }
 
 fn real(number: f64) -> evidence::Value {
@@ -169,6 +172,10 @@ fn real(number: f64) -> evidence::Value {
 }
 
 fn database(builder: &mut Builder, config: &Config, opened: &Opened) {
+    if matches!(config.store, Under::Real(_)) {
+        builder.config("pool_connections", config.pool);
+        builder.config("busy_timeout_ms", nanos(config.busy_timeout) / 1_000_000);
+    }
     match &config.store {
         Under::Real(Commit::PerCall) => builder.config("store", "sqlite").config("engine", "pool"),
         Under::Real(Commit::Queue { most }) => builder

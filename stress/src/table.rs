@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use evidence::{Statistic, Summary};
 
 use crate::answer::{Ending, Operation};
+use crate::layout::paragraph;
 use crate::measure::{Figures, summary};
+use crate::ramp::Knee;
 use crate::report::Report;
 use crate::units::{short_rate, short_time, thousands};
 
@@ -39,16 +41,8 @@ impl Report<'_> {
                 if step.kept { "yes" } else { "no" }
             );
         }
-        let knee = self.steps.iter().rfind(|step| step.kept);
-        match knee {
-            Some(knee) => {
-                let _ = writeln!(
-                    out,
-                    "knee: {}/s is the highest rate that was kept; its figures follow",
-                    short_rate(knee.rate)
-                );
-            }
-            None => out.push_str("knee: not even the first rate was kept; its figures follow\n"),
+        if let Some(knee) = Knee::of(self.steps, self.load.interrupted) {
+            out.push_str(&paragraph(&format!("knee: {knee}"), 0, 6));
         }
         out
     }

@@ -18,7 +18,8 @@ use crate::mix::{Mix, Plan};
 pub enum Shape {
     /// Buyers crowd on a hot seat that moves on when it is sold; the others spread evenly.
     Rush,
-    /// Few seats, short holds, nobody pays in time: endless turnover.
+    /// Few seats and short holds, most of them released, lapsed, or paid for too late or wrongly: endless
+    /// turnover, hardly a sale.
     Churn,
     /// Every seat is as likely as any other.
     Uniform,

@@ -66,6 +66,14 @@ fn send(signal: &str, pid: u32) {
     assert!(kill.expect("kill is there").success());
 }
 
+#[cfg(target_os = "linux")]
+fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    entries
+        .map(|entry| entry.expect("readable").path())
+        .collect()
+}
+
 fn started(mut command: Command) -> Child {
     command
         .stdout(Stdio::piped())
@@ -124,6 +132,17 @@ fn a_killed_process_is_named_and_its_history_holds_with_the_others() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("was killed by signal 9"), "{out}");
     assert!(out.contains("HOLDS"), "{out}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unknown = words
+        .split(" of unknown result")
+        .next()
+        .expect("it is told");
+    let unknown = unknown.rsplit(' ').next().expect("how many");
+    let told = format!("{unknown} of them ");
+    assert!(
+        unknown == "0" || words.contains(&told) && words.contains("of a killed process"),
+        "{out}"
+    );
     for line in out.lines().filter(|line| !line.starts_with("evidence: ")) {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -145,6 +164,15 @@ fn when_the_first_process_is_killed_no_other_is_left() {
     let mut child = started(command);
     let workers = children_of(child.id(), 2);
     thread::sleep(Duration::from_millis(300));
+    let holds = |name: &str| {
+        let mut folders = entries(folder.path()).into_iter();
+        folders.any(|folder| folder.join(name).exists())
+    };
+    let asked = Instant::now();
+    while !holds("client-0.jsonl") {
+        assert!(asked.elapsed() < Duration::from_secs(30), "no call yet");
+        thread::sleep(Duration::from_millis(10));
+    }
     send("-KILL", child.id());
     child.wait().expect("it ends");
     let asked = Instant::now();
@@ -152,6 +180,11 @@ fn when_the_first_process_is_killed_no_other_is_left() {
         assert!(asked.elapsed() < Duration::from_secs(10), "{workers:?}");
         thread::sleep(Duration::from_millis(10));
     }
+    let left = entries(folder.path());
+    assert!(
+        left.len() == 2 && holds("client-0.jsonl") && holds("seats.sqlite"),
+        "what is left is what the head of processes.rs says: {left:?}"
+    );
 }
 
 #[test]

@@ -108,6 +108,109 @@ fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
 }
 
 #[test]
+fn an_option_without_effect_beside_the_others_is_refused_and_the_conflict_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let late = "--mix lapse=0,release=0,stranger=0,reused=0,forged=0,nowhere=0";
+    let only_late = format!("--pay-within 1ms --workload churn {late}");
+    for (options, option, allowed) in [
+        ("--zipf 2 --workload rush", "--zipf: ", "zipf or churn"),
+        ("--zipf 2 --workload uniform", "--zipf: ", "zipf or churn"),
+        (
+            "--hot-seats 5 --workload uniform",
+            "--hot-seats: ",
+            "add --hot-percent",
+        ),
+        (
+            "--hot-seats 5 --workload churn",
+            "--hot-seats: ",
+            "--workload rush",
+        ),
+        (
+            "--hot-seats 5 --hot-percent 0",
+            "--hot-seats: ",
+            "leave one of the two out",
+        ),
+        (&only_late, "--pay-within: ", "leave --pay-within out"),
+        (
+            "--threshold unstarted<1",
+            "--threshold unstarted<1: ",
+            "--rate or --ramp",
+        ),
+        (
+            "--store mutant:M34 --engine queue",
+            "--engine: ",
+            "--store sqlite",
+        ),
+        (
+            "--store mutant:M34 --batch 5",
+            "--batch: ",
+            "--store sqlite",
+        ),
+        ("--store mutant:M34 --pool 5", "--pool: ", "--store sqlite"),
+        (
+            "--store mutant:M01 --busy-timeout 1s",
+            "--busy-timeout: ",
+            "--store sqlite",
+        ),
+        (
+            "--store sqlite-per-call --engine queue",
+            "--engine queue: ",
+            "use --store sqlite",
+        ),
+        (
+            "--store sqlite-per-call --batch 5",
+            "--batch: ",
+            "only --engine queue",
+        ),
+    ] {
+        let (code, out, err) = ended(stress(folder.path(), options));
+        assert_eq!(code, Some(2), "{options}: {out}{err}");
+        assert!(err.starts_with(&format!("error: {option}")), "{err}");
+        let words = err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(allowed), "{options}: {err}");
+    }
+}
+
+#[test]
+fn help_and_refusals_fit_into_80_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for options in [
+        "--help",
+        "-h",
+        "--store mutant:XX",
+        "--threshold hold.foo.p99<5ms",
+        "--threshold all.p98<5ms",
+        "--mix fly=1",
+        "--workload foo",
+        "--ramp 1:9:1 --ops 5",
+        "--store mutant:M34 --busy-timeout 1s",
+        "--threshold unstarted<1",
+    ] {
+        let (_, out, err) = ended(stress(folder.path(), options));
+        for line in out.lines().chain(err.lines()) {
+            assert!(line.chars().count() <= 80, "{options}: {line}");
+        }
+    }
+    let (_, _, err) = ended(stress(folder.path(), "--store mutant:XX"));
+    assert!(err.contains("T06\n") && !err.contains(":PATH"), "{err}");
+}
+
+#[test]
+fn the_help_of_churn_does_not_say_that_nobody_pays_in_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, out, _) = ended(stress(folder.path(), "--help"));
+    assert!(!out.contains("nobody pays"), "{out}");
+    // Nobody but those who pay with an earlier payment, of which the first has none.
+    let mix = "late=0,stranger=0,forged=0,nowhere=0,reused=20";
+    let options = format!("--workload churn --ops 3000 --ttl 500ms --mix {mix} --format json");
+    let (code, out, err) = ended(stress(folder.path(), &options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    let report: Value = serde_json::from_str(&out).expect("one JSON object");
+    let sold = &report["operations"]["confirm"]["endings"]["sold"]["count"];
+    assert!(sold.as_u64().is_some_and(|sold| sold > 0), "{out}");
+}
+
+#[test]
 fn a_store_that_can_not_be_opened_is_exit_code_1() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("UTF-8").to_owned();
@@ -160,6 +263,88 @@ fn a_store_that_is_broken_on_purpose_is_exit_code_3_with_a_witness() {
 }
 
 #[test]
+fn a_violation_says_how_to_draw_the_calls_that_contradict_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mutant = "--no-evidence --duration 1s --ttl 50ms --seed 7 --store mutant:M01";
+    let run = |options: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        command.args(mutant.split(' '));
+        command.args(options.split_whitespace());
+        let (code, out, err) = ended(command);
+        assert_eq!(code, Some(3), "{out}{err}");
+        out
+    };
+    let out = run("");
+    assert!(out.contains("next: run it again with --history FILE (--seed 7"));
+    let command = "cargo run --release -p model-check -- check";
+    assert!(out.contains(&format!("{command} FILE --pictures DIR\n")));
+    // Instants in the unit of all other times.
+    assert!(out.contains("µs +") && !out.contains("us +"), "{out}");
+    let history = folder.path().join("h.jsonl");
+    let out = run(&format!("--history {}", history.display()));
+    assert!(
+        out.contains(&format!("{command} {}", history.display())),
+        "{out}"
+    );
+    assert!(out.contains("--pictures pictures\n"), "{out}");
+}
+
+#[test]
+fn the_head_says_of_each_store_what_is_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let head = |options: &str| {
+        let (_, out, _) = ended(stress(folder.path(), &format!("--ops 300 {options}")));
+        let head = out.split("\n\n").next().expect("a head");
+        head.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let real = head("--store sqlite");
+    assert!(real.contains("8 connections, a fresh file"), "{real}");
+    assert!(real.contains("commit queue of up to 128"), "{real}");
+    let per_call = head("--store sqlite-per-call --pool 3");
+    assert!(
+        per_call.contains("3 connections, a fresh file"),
+        "{per_call}"
+    );
+    assert!(per_call.contains("a commit per call, SQLite"), "{per_call}");
+    assert!(!per_call.contains("broken"), "{per_call}");
+    let processes = head("--processes 2");
+    assert!(processes.contains("8 connections each"), "{processes}");
+    let file = head("--store mutant:M34");
+    assert!(file.contains("seed 1, a fresh file"), "{file}");
+    assert!(
+        file.contains("mutant:M34, broken on purpose: hold: only"),
+        "{file}"
+    );
+    let memory = head("--store mutant:M01");
+    assert!(memory.contains("seed 1, in memory"), "{memory}");
+    assert!(
+        !memory.contains("connection") && !memory.contains("file"),
+        "{memory}"
+    );
+}
+
+#[test]
+fn errors_are_told_by_operation_with_the_whole_first_message() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // One connection for many, and hardly any patience.
+    let options = "--engine pool --pool 1 --clients 32 --busy-timeout 1ms --duration 1s";
+    let (code, out, err) = ended(stress(folder.path(), options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    for line in out.lines().filter(|line| !line.starts_with("evidence: ")) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let again = "repeated because of one (others come twice on purpose)";
+    assert!(words.contains(again), "{out}");
+    let first = words
+        .split_once("first error of hold, busy: ")
+        .expect("busy")
+        .1;
+    assert!(first.contains("repeat the same call: timed out"), "{out}");
+    assert!(!first.contains('…'), "{out}");
+}
+
+#[test]
 fn a_ramp_ends_at_the_first_rate_that_is_not_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = "--ramp 50:9000050:9000000 --duration 1s --clients 2 --format json";
@@ -176,6 +361,31 @@ fn a_ramp_ends_at_the_first_rate_that_is_not_kept() {
         "the figures are those of the knee, or else of the first rate"
     );
     evidence::verify_file(&only_file_in(folder.path())).expect("it verifies");
+}
+
+#[test]
+fn the_knee_lies_beyond_a_ramp_whose_every_rate_was_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = "--ramp 20:40:20 --duration 1s --clients 2 --format json";
+    let (code, out, err) = ended(stress(folder.path(), options));
+    assert_eq!(code, Some(0), "{out}{err}");
+    let report: Value = serde_json::from_str(&out).expect("one JSON object");
+    let kept = |step: &Value| step["kept"] == true;
+    let steps = report["ramp"].as_array().expect("a list");
+    // A busy machine may not even keep these rates.
+    let (name, figure) = match (steps.iter().any(kept), steps.last().is_some_and(kept)) {
+        (_, true) => ("beyond", "knee_beyond"),
+        (true, false) => ("at", "knee"),
+        (false, false) => ("below", "knee_below"),
+    };
+    assert_eq!(report["knee"]["is"], name, "{out}");
+    let statement = evidence::verify_file(&only_file_in(folder.path())).expect("it verifies");
+    let figures = statement.predicate.results.figures;
+    let knees = figures
+        .iter()
+        .map(|figure| &*figure.name)
+        .filter(|name| name.starts_with("knee"));
+    assert_eq!(knees.collect::<Vec<_>>(), [figure]);
 }
 
 #[test]
