@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use soldonce::Commits;
 
 use crate::answer::{Ending, Operation};
+use crate::beside::Beside;
 use crate::measure::summary;
 use crate::processes::Process;
 use crate::ramp::{Knee, Step};
@@ -67,6 +68,10 @@ impl Report<'_> {
             "holds_per_second": load.rate_of(measured.of(Ending::HELD)),
             "sales_per_second": load.rate_of(measured.of(Ending::SOLD)),
             "attempts": measured.all_attempts(),
+            "queue_attempts_per_second": self.queue.as_ref().and_then(|queue| match queue {
+                Beside::Measured { attempts_per_second, .. } => Some(*attempts_per_second),
+                Beside::NotRun(_) => None,
+            }),
             "errors": measured.errors(),
             "retries": figures.retries,
             "measured_seconds": load.measured.as_secs_f64(),

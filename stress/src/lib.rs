@@ -16,6 +16,7 @@
 
 pub mod answer;
 pub mod args;
+mod beside;
 mod call;
 pub mod client;
 pub mod clock;

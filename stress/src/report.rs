@@ -7,6 +7,7 @@ use evidence::Verdict;
 use soldonce::Commit;
 
 use crate::answer::{Ending, Operation};
+use crate::beside::Beside;
 use crate::config::{Arrival, Config, Place, Under, Until};
 use crate::layout::{line, paragraph, plural, wrapped};
 use crate::pace::ON_TIME_NS;
@@ -41,6 +42,8 @@ pub struct Report<'run> {
     pub verdict: Verdict,
     /// Where the evidence is.
     pub evidence: Option<&'run Path>,
+    /// What the commit queue made of the same load, where it was run without.
+    pub queue: Option<Beside>,
 }
 
 impl Report<'_> {
@@ -186,6 +189,9 @@ impl Report<'_> {
                 sparkline(figures),
             ],
         );
+        if let Some(queue) = &self.queue {
+            out.push_str(&queue.line(load.rate_of(attempts)));
+        }
         line(
             &mut out,
             "goodput",

@@ -11,6 +11,7 @@ use model_check::history::{History, Origin, Recorder};
 use soldonce::{PaymentId, SeatId, StoreError};
 
 use crate::args::Format;
+use crate::beside::Beside;
 use crate::clock::RunClock;
 use crate::config::{Config, EvidenceTo};
 use crate::progress::Progress;
@@ -22,7 +23,7 @@ use crate::statement::Parts;
 use crate::store::Opened;
 use crate::touched::Touched;
 use crate::units::thousands;
-use crate::{history, memory, outputs, processes, proof, ramp, statement, store, told};
+use crate::{beside, history, memory, outputs, processes, proof, ramp, statement, store, told};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -138,6 +139,8 @@ pub struct Finished {
     pub verdict: Verdict,
     /// What could not be written, and why.
     pub unwritten: Vec<String>,
+    /// The rate of all calls.
+    pub attempts_per_second: f64,
 }
 
 impl Finished {
@@ -204,7 +207,7 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         unwritten.push(in_words(&error));
     }
     progress.clear();
-    let proof_took = proof_began.elapsed();
+    let (proof_took, proof_peak_bytes) = (proof_began.elapsed(), memory::peak_bytes());
     let judged: Vec<_> = config
         .thresholds
         .iter()
@@ -220,16 +223,16 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     };
     let statement = statement::build(builder, &parts)?;
     let verdict = statement.predicate.verdict;
-    let evidence = evidence_folder.and_then(|folder| {
-        statement
-            .write(&folder)
-            .map_err(|error| {
-                let why = in_words(&error);
-                unwritten.push(format!("the evidence could not be written: {why}"));
-            })
-            .ok()
-    });
-    let evidence = evidence.as_deref().map(from_here);
+    let evidence = match evidence_folder.map(|folder| statement.write(&folder)) {
+        Some(Ok(path)) => Some(from_here(&path)),
+        Some(Err(error)) => {
+            let why = in_words(&error);
+            unwritten.push(format!("the evidence could not be written: {why}"));
+            None
+        }
+        None => None,
+    };
+    let queue = beside::queue(config, verdict, stop, &progress);
     let report = Report {
         config,
         opened: &opened,
@@ -237,10 +240,11 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         proof: &proof,
         steps: &steps,
         proof_took,
-        proof_peak_bytes: memory::peak_bytes(),
+        proof_peak_bytes,
         judged: &judged,
         verdict,
         evidence: evidence.as_deref(),
+        queue,
     };
     let text = match config.format {
         Format::Text => report.text(),
@@ -248,8 +252,15 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     };
     Ok(Finished {
         text,
-        verdict,
+        verdict: match report.queue {
+            Some(Beside::Measured {
+                verdict: beside @ (Verdict::Violated | Verdict::Inconclusive),
+                ..
+            }) => beside,
+            _ => verdict,
+        },
         unwritten,
+        attempts_per_second: load.rate_of(load.figures.measured.all_attempts()),
     })
 }
 

@@ -324,6 +324,22 @@ fn the_head_says_of_each_store_what_is_so() {
 }
 
 #[test]
+fn without_the_queue_one_line_says_what_the_queue_makes_of_the_load() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, out, err) = ended(stress(folder.path(), "--engine pool --ops 400 --clients 8"));
+    assert_eq!(code, Some(0), "{out}{err}");
+    let line = out.lines().find(|line| line.starts_with("queue "));
+    let line = line.unwrap_or_else(|| panic!("no such line:\n{out}"));
+    assert!(
+        line.contains("/s beside, as many calls") && line.ends_with("which holds"),
+        "{line}"
+    );
+    only_file_in(folder.path()); // the run that was asked for has evidence, no other
+    let (_, out, _) = ended(stress(folder.path(), "--ops 400 --clients 8"));
+    assert!(!out.contains("\nqueue "), "{out}");
+}
+
+#[test]
 fn errors_are_told_by_operation_with_the_whole_first_message() {
     let folder = tempfile::tempdir().expect("a folder");
     // One connection for many, and hardly any patience.
