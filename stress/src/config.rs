@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -184,6 +184,9 @@ impl TryFrom<Args> for Config {
             return Err("--duration: it is zero".to_owned());
         }
         no_effect::refuse(&args, shape, &mix)?;
+        if let (Some(history), Some(database)) = (&args.history, &args.database) {
+            apart(history, database)?;
+        }
         let clients = args
             .clients
             .unwrap_or(if args.rate.is_some() || args.ramp.is_some() {
@@ -247,6 +250,32 @@ impl TryFrom<Args> for Config {
             },
         })
     }
+}
+
+/// The history is a file of its own, and none that the database has.
+fn apart(history: &Path, database: &Path) -> Result<(), String> {
+    let real = |path: &Path| {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+        let named = path.file_name().unwrap_or_default();
+        path.canonicalize()
+            .or_else(|_| folder.map(|folder| folder.join(named)))
+            .unwrap_or_else(|_| path.to_path_buf())
+    };
+    let (history, database) = (real(history), real(database));
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut taken = database.clone().into_os_string();
+        taken.push(suffix);
+        if history.as_os_str() == taken {
+            return Err(format!(
+                "--history: {} belongs to --database; give another file",
+                history.display()
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The store that a name stands for.

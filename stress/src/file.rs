@@ -35,6 +35,11 @@ impl DatabaseFile {
         if !cfg!(unix) {
             return Ok(Self { kept: None });
         }
+        // A pipe would be waited for, and what is no path at all would be made: the store refuses both.
+        let is_other = path.metadata().is_ok_and(|found| !found.is_file());
+        if is_other || path.as_os_str() == ":memory:" {
+            return Ok(Self { kept: None });
+        }
         let file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => File::options()
                 .read(true)
@@ -106,6 +111,11 @@ mod tests {
         DatabaseFile::lock(&path).expect("nobody has it any more");
         let nowhere = folder.path().join("none/seats.sqlite");
         let file = DatabaseFile::lock(&nowhere).expect("the store says what is wrong");
+        assert!(file.check().is_none());
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo runs").success());
+        let file = DatabaseFile::lock(&pipe).expect("nobody waits for a writer");
         assert!(file.check().is_none());
     }
 }

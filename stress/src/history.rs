@@ -9,13 +9,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use model_check::history::{
     Answer, Call, History, Names, OPEN, Operation, Recorded, Recorder, RecorderOptions, StateNo,
     Told,
 };
 use model_check::serializable::{Verdict, Violation};
-use soldonce::{Command, Decision, PaymentId, SeatId, SeatStore};
+use soldonce::{Command, Decision, PaymentId, SeatId, SeatStore, StoreError};
 
 use crate::RunError;
 use crate::clock::RunClock;
@@ -39,8 +40,8 @@ pub fn start(opened: &Opened, clock: &RunClock, keep: bool) -> Recorder {
     })
 }
 
-/// Reads every seat that was asked for, and every payment that the check remembers, once more. Says how
-/// many reads that were. A seat is what the function beside it makes an id of, and so is a payment.
+/// Reads every seat that was asked for, and every payment that the check remembers, once more, and again
+/// where the store was busy. Says how many reads that were. A seat is what the function beside it makes an id of, and so is a payment.
 ///
 /// # Errors
 /// [`RunError::Store`] when the store can not be read.
@@ -62,25 +63,44 @@ pub fn read_back<S: Sync, P: Sync>(
                 let payments = payment_shares.next().unwrap_or_default();
                 let mut client = recorder.client();
                 let (seat_id, payment_id) = (&seat_id, &payment_id);
-                scope.spawn(move || -> Result<(), RunError> {
+                scope.spawn(move || -> Result<u64, RunError> {
+                    let mut reads = 0;
                     for seat in seats {
-                        let _ = client.read_seat(store, &seat_id(seat))?;
+                        let seat = seat_id(seat);
+                        reads += until_read(|| client.read_seat(store, &seat).map(drop))?;
                     }
                     for payment in payments {
-                        let _ = client.read_payment(store, &payment_id(payment))?;
+                        let payment = payment_id(payment);
+                        reads += until_read(|| client.read_payment(store, &payment).map(drop))?;
                     }
-                    Ok(())
+                    Ok(reads)
                 })
             })
             .collect();
+        let mut reads = 0;
         for reader in readers {
             match reader.join() {
-                Ok(read) => read?,
+                Ok(read) => reads += read?,
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        Ok((seats.len() + payments.len()) as u64)
+        Ok(reads)
     })
+}
+
+/// Reads until the store is not busy, for a minute at most, and says how often that was.
+fn until_read(mut read: impl FnMut() -> Result<(), StoreError>) -> Result<u64, RunError> {
+    let began = Instant::now();
+    for reads in 1.. {
+        match read() {
+            Err(StoreError::Busy { .. }) if began.elapsed() < Duration::from_mins(1) => {
+                thread::sleep(Duration::from_millis(2));
+            }
+            Ok(()) => return Ok(reads),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    unreachable!("a minute has fewer than 2^64 reads")
 }
 
 /// Closes a history that several processes wrote with reads of everything that it names, if the store

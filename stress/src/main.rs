@@ -35,9 +35,19 @@ fn main() -> ExitCode {
             .map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
     }
     match stress::run(&config, &stop) {
-        Ok(finished) => {
-            // A reader that has gone away does not change what was found.
-            let _ = std::io::stdout().write_all(finished.text.as_bytes());
+        Ok(mut finished) => {
+            let mut out = std::io::stdout().lock();
+            let written = out
+                .write_all(finished.text.as_bytes())
+                .and_then(|()| out.flush());
+            let unwritten = match written {
+                // A reader that has gone away does not change what was found.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    Some(format!("the summary could not be written: {error}"))
+                }
+                Ok(()) | Err(_) => None,
+            };
+            finished.unwritten.extend(unwritten);
             for unwritten in &finished.unwritten {
                 complain::say(unwritten);
             }

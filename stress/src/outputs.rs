@@ -20,13 +20,20 @@ pub(crate) fn prepare(evidence: Option<&Path>, history: Option<&Path>) -> Result
             })?;
     }
     if let Some(path) = history {
-        File::create_new(path).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => RunError::HistoryExists(path.to_path_buf()),
-            _ => RunError::History {
-                path: path.to_path_buf(),
-                problem: error.to_string(),
-            },
-        })?;
+        // An empty file is what a run leaves that was killed, or that could not begin.
+        let is_empty = || {
+            path.metadata()
+                .is_ok_and(|found| found.is_file() && found.len() == 0)
+        };
+        let made = File::create_new(path).map(drop);
+        made.or_else(|error| if is_empty() { Ok(()) } else { Err(error) })
+            .map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => RunError::HistoryExists(path.to_path_buf()),
+                _ => RunError::History {
+                    path: path.to_path_buf(),
+                    problem: error.to_string(),
+                },
+            })?;
     }
     Ok(())
 }

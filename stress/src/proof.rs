@@ -5,11 +5,12 @@
 
 use evidence::{Reference, Verdict};
 use soldonce::invariant::{Snapshot, Violation, audit, audit_change};
-use soldonce::{Decision, SeatStateKind};
+use soldonce::{Decision, SeatStateKind, StoreError};
 
 use crate::answer::{Ending, Operation};
 use crate::layout::plural;
 use crate::measure::{Counts, Figures};
+use crate::run::in_words;
 use crate::runner::Load;
 use crate::threshold::Judged;
 use crate::units::thousands;
@@ -349,17 +350,43 @@ fn processes(load: &Load) -> Check {
     }
 }
 
+/// Why nothing could be read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreadable {
+    /// What is stored is no seat store any more.
+    Nonsense(String),
+    /// Something else failed, so nobody knows.
+    Failed(String),
+}
+
+impl From<&StoreError> for Unreadable {
+    fn from(error: &StoreError) -> Self {
+        /// What SQLite says of a file that is broken. The pool that opens it tells no more than the words.
+        const BROKEN: [&str; 2] = ["malformed", "not a database"];
+        let words = in_words(error);
+        match error {
+            StoreError::Corrupt { .. } | StoreError::Invalid(_) => Self::Nonsense(words),
+            _ if BROKEN.iter().any(|broken| words.contains(broken)) => Self::Nonsense(words),
+            _ => Self::Failed(words),
+        }
+    }
+}
+
 impl Proof {
-    /// What is left to say when what is stored can not even be read, because it is nonsense.
-    pub fn of_nonsense(load: &Load, before: &Snapshot, problem: String) -> Self {
+    /// What is left to say when what is stored can not even be read.
+    pub fn of_unreadable(load: &Load, before: &Snapshot, why: Unreadable) -> Self {
+        let (is_nonsense, note) = match why {
+            Unreadable::Nonsense(words) => (true, words),
+            Unreadable::Failed(words) => (false, words),
+        };
         let check = Check {
             name: "stored",
-            what: "what is stored can be read",
+            what: "what is stored can be read when the file is opened anew",
             unit: "reads",
             cases: 1,
-            violations: 1,
-            undecided: 0,
-            notes: vec![problem],
+            violations: u64::from(is_nonsense),
+            undecided: u64::from(!is_nonsense),
+            notes: vec![note],
         };
         Self {
             laws: calls_are_conserved(&load.figures),

@@ -4,10 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use evidence::{Builder, Kind, Verdict};
+use evidence::{Builder, Kind, Statement, Verdict};
 use model_check::history::{History, Origin, Recorder};
+use soldonce::invariant::Snapshot;
 use soldonce::{PaymentId, SeatId, StoreError};
 
 use crate::args::Format;
@@ -15,7 +16,7 @@ use crate::beside::Beside;
 use crate::clock::RunClock;
 use crate::config::{Config, EvidenceTo};
 use crate::progress::Progress;
-use crate::proof::Proof;
+use crate::proof::{Check, Proof, Unreadable};
 use crate::record::Recording;
 use crate::report::Report;
 use crate::runner::{Context, Load};
@@ -94,6 +95,9 @@ pub enum RunError {
     /// There is no clock that several processes read alike.
     #[error("--processes needs a monotonic clock that all processes share, which Unix has")]
     NoSharedClock,
+    /// No call was made in the measured part, so nothing was checked.
+    #[error("no call was made in the measured part; give a longer --duration, or a higher --rate")]
+    NoCall,
     /// No call got an answer.
     #[error("no call got an answer; the first error of {operation} was: {words}")]
     NoAnswer {
@@ -171,7 +175,7 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     };
     progress.say("opening the database and adding the seats");
     let (clock, shared) = clock(config.processes)?;
-    let opened = store::open(config, &clock)?;
+    let mut opened = store::open(config, &clock)?;
     let recorder = history::start(&opened, &clock, config.history.is_some());
     let touched = Touched::new(config.workload.seats);
     let context = Context {
@@ -184,22 +188,29 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
         touched: &touched,
         begin: &|| clock.now_ns(),
     };
-    let (load, steps, recorded) = match shared {
+    let (load, steps, written) = match shared {
         None => {
             let (load, steps) = ramp::run(context)?;
-            (load, steps, Calls::Checked(recorder, touched.seats()))
+            (load, steps, None)
         }
         Some(origin) => {
             let (load, written) = processes::run(context, origin)?;
+            (load, Vec::new(), Some(written))
+        }
+    };
+    let recorded = match written {
+        None => Calls::Checked(recorder, touched.seats()),
+        Some(written) => {
             drop(recorder.finish());
-            (load, Vec::new(), Calls::Written(Box::new(written)))
+            Calls::Written(Box::new(written))
         }
     };
     let proof_began = Instant::now();
     any_answer(&load)?;
     progress.say("reading everything back, and checking");
-    let (mut proof, kept) = prove(&opened, &load, recorded, &clock)?;
-    proof.checks.extend(opened.file.check());
+    let (file, found) = stored(&mut opened, config, &clock);
+    let (mut proof, kept) = prove(&opened, found, &load, recorded, &clock)?;
+    proof.checks.extend(file);
     let mut unwritten = Vec::new();
     if let Some(path) = &config.history
         && let Err(error) = history::write(&kept, path)
@@ -223,15 +234,7 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Finished, RunError> {
     };
     let statement = statement::build(builder, &parts)?;
     let verdict = statement.predicate.verdict;
-    let evidence = match evidence_folder.map(|folder| statement.write(&folder)) {
-        Some(Ok(path)) => Some(from_here(&path)),
-        Some(Err(error)) => {
-            let why = in_words(&error);
-            unwritten.push(format!("the evidence could not be written: {why}"));
-            None
-        }
-        None => None,
-    };
+    let evidence = evidence_folder.and_then(|folder| write(&statement, &folder, &mut unwritten));
     let queue = beside::queue(config, verdict, stop, &progress);
     let report = Report {
         config,
@@ -285,6 +288,9 @@ fn clock(processes: u32) -> Result<(RunClock, Option<Origin>), RunError> {
 /// A run in which every call failed has nothing to tell but why.
 fn any_answer(load: &Load) -> Result<(), RunError> {
     let counts = &load.figures.measured;
+    if counts.all_attempts() == 0 && !load.interrupted {
+        return Err(RunError::NoCall);
+    }
     match load.errors.first() {
         Some((ending, words))
             if counts.all_attempts() > 0 && counts.all_attempts() == counts.errors() =>
@@ -306,24 +312,51 @@ enum Calls {
     Written(Box<History>),
 }
 
-/// Reads everything back, ends the history, and checks it all.
+/// Writes the evidence, and says where it is, or adds why there is none.
+fn write(statement: &Statement, folder: &Path, unwritten: &mut Vec<String>) -> Option<PathBuf> {
+    match statement.write(folder) {
+        Ok(path) => Some(from_here(&path)),
+        Err(error) => {
+            let why = in_words(&error);
+            unwritten.push(format!("the evidence could not be written: {why}"));
+            None
+        }
+    }
+}
+
+/// Is the file still there, and what is stored in it, read after the store was opened anew?
+fn stored(
+    opened: &mut Opened,
+    config: &Config,
+    clock: &RunClock,
+) -> (Option<Check>, Result<Snapshot, StoreError>) {
+    // Looked at first: a file that is gone must not be made again.
+    let file = opened.file.check();
+    let ready = match &file {
+        Some(file) if file.violations > 0 => Ok(()),
+        Some(_) | None => opened.reopen(config, clock),
+    };
+    let found = ready.and_then(|()| patiently(|| opened.store().snapshot()));
+    (file, found)
+}
+
+/// Reads what was touched once more, ends the history, and checks it all against what was found to be
+/// stored.
 fn prove(
     opened: &Opened,
+    found: Result<Snapshot, StoreError>,
     load: &Load,
     calls: Calls,
     clock: &RunClock,
 ) -> Result<(Proof, History), RunError> {
-    let (store, names, before) = (&*opened.store, &opened.names, &opened.before);
-    let after = match store.snapshot() {
-        Ok(after) => Ok(after),
-        Err(error @ StoreError::Corrupt { .. }) => Err(error.to_string()),
-        Err(error) => return Err(error.into()),
-    };
+    let (names, before) = (&opened.names, &opened.before);
+    let after = found.map_err(|error| Unreadable::from(&error));
     let several = matches!(calls, Calls::Written(_));
     let (ended, reads) = match calls {
         Calls::Checked(recorder, seats) => {
             let mut reads = 0;
             if after.is_ok() {
+                let store = opened.store();
                 let payments = recorder.remembered_payments();
                 let seats = (&*seats, |seat: &u32| names.seat(Some(*seat)));
                 let payments = (&*payments, PaymentId::clone);
@@ -331,7 +364,10 @@ fn prove(
             }
             (recorder.finish(), reads)
         }
-        Calls::Written(written) => history::close(*written, after.is_ok().then_some(store), clock)?,
+        Calls::Written(written) => {
+            let store = after.is_ok().then(|| opened.store());
+            history::close(*written, store, clock)?
+        }
     };
     let mut proof = match after {
         Ok(after) => {
@@ -342,11 +378,24 @@ fn prove(
             };
             proof::check(load, acknowledged, before, &after)
         }
-        Err(problem) => Proof::of_nonsense(load, before, problem),
+        Err(why) => Proof::of_unreadable(load, before, why),
     };
     let calls = ended.report.counts.operations;
     proof.add_history(history::check(&ended), calls, reads);
     Ok((proof, ended.history))
+}
+
+/// Repeats a read that was busy, as its error says.
+fn patiently<T>(mut read: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let began = Instant::now();
+    loop {
+        match read() {
+            Err(StoreError::Busy { .. }) if began.elapsed() < Duration::from_mins(1) => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
 }
 
 /// A path as it is seen from the current folder, where that is shorter.

@@ -118,10 +118,23 @@ pub fn run(context: Context<'_>, stage: &Stage) -> Result<Load, RunError> {
     let ended_ns = clock.now_ns();
     let peak_bytes = memory::peak_bytes();
     let figures = meter.into_figures();
+    let interrupted = stopped(stop);
+    // The measured part lasts to its end, or to the last answer if that is later.
+    let measured_to_ns = match schedule.end_ns {
+        Some(end_ns) if !interrupted => figures.last_ns.max(end_ns),
+        Some(_) | None => figures.last_ns,
+    };
+    // What was due after somebody asked to stop was not left out for want of time.
+    let due = if interrupted {
+        let started = figures.measured.all_attempts();
+        let due = schedule.due_before(figures.last_ns);
+        due.map(|due| due.max(started))
+    } else {
+        schedule.due_before(ended_ns)
+    };
     let mut load = Load {
         measured: Duration::from_nanos(
-            figures
-                .last_ns
+            measured_to_ns
                 .saturating_sub(schedule.measured_from_ns)
                 .max(1),
         ),
@@ -129,10 +142,10 @@ pub fn run(context: Context<'_>, stage: &Stage) -> Result<Load, RunError> {
         acknowledged: Vec::new(),
         unsettled: 0,
         errors: Vec::new(),
-        due: schedule.due_before(ended_ns),
+        due,
         hot_moves: hot.moves(),
         peak_bytes,
-        interrupted: stopped(stop),
+        interrupted,
         commits: opened.commits().zip(commits_before).map(since),
         processes: Vec::new(),
     };
@@ -160,7 +173,7 @@ fn play(
         begin,
     } = context;
     let shared = Shared {
-        store: &*opened.store,
+        store: opened.store(),
         names: &opened.names,
         hot,
         clock,

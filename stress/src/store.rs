@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use model_check::store_choice::World;
 use soldonce::invariant::Snapshot;
@@ -19,8 +20,8 @@ const OPENINGS: usize = 20;
 
 /// An open store with its seats, and what it held before the load.
 pub struct Opened {
-    /// The store.
-    pub store: Arc<dyn SeatStore>,
+    /// The store; none only while it is opened anew.
+    store: Option<Arc<dyn SeatStore>>,
     /// The file.
     pub path: PathBuf,
     /// The store again, when it is the real one.
@@ -74,7 +75,7 @@ pub fn open(config: &Config, clock: &RunClock) -> Result<Opened, RunError> {
         seats_added_at: added_at(&before, names.seats())?,
         names,
         before,
-        store,
+        store: Some(store),
         path,
         sqlite,
         file,
@@ -94,7 +95,7 @@ pub fn join(config: &Config, path: &Path, clock: &RunClock, tag: &str) -> Result
         seats_added_at: None,
         names: Names::new(config.workload.seats, tag),
         before: Snapshot::default(),
-        store,
+        store: Some(store),
         path: path.to_path_buf(),
         sqlite,
         file: DatabaseFile::of_somebody_else(),
@@ -103,6 +104,41 @@ pub fn join(config: &Config, path: &Path, clock: &RunClock, tag: &str) -> Result
 }
 
 impl Opened {
+    /// The store.
+    ///
+    /// # Panics
+    /// When it could not be opened anew: nothing is asked of it then.
+    pub fn store(&self) -> &dyn SeatStore {
+        self.store.as_deref().expect("it is open")
+    }
+
+    /// Closes the store, and opens it as the next process will: with nothing in memory, on the file alone.
+    /// A store that keeps nothing on disk stays as it is. Waits patiently for connections and locks, which
+    /// the load need not do.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it can not be opened any more.
+    pub fn reopen(&mut self, config: &Config, clock: &RunClock) -> Result<(), StoreError> {
+        const CONNECTIONS: u32 = 8;
+        const PATIENCE: Duration = Duration::from_mins(1);
+        if let Under::Other(subject) = &config.store
+            && !subject.0.is_kept()
+        {
+            return Ok(());
+        }
+        self.sqlite = None;
+        self.store = None;
+        let patient = Config {
+            pool: CONNECTIONS,
+            busy_timeout: PATIENCE,
+            ..config.clone()
+        };
+        let (store, sqlite) = open_file(&patient, &self.path, clock)?;
+        self.store = Some(store);
+        self.sqlite = sqlite;
+        Ok(())
+    }
+
     /// How commits have filled since the store was opened; `None` when the store does not tell.
     pub fn commits(&self) -> Option<Commits> {
         self.sqlite.as_ref().map(|store| store.commits())
@@ -187,6 +223,6 @@ mod tests {
         drop(other);
         let opened = open(&config, &clock).expect("an empty file is a new database");
         assert!(matches!(open(&config, &clock), Err(RunError::InUse(_))));
-        assert_eq!(opened.store.snapshot().expect("readable").seats.len(), 3);
+        assert_eq!(opened.store().snapshot().expect("readable").seats.len(), 3);
     }
 }

@@ -98,6 +98,10 @@ fn two_processes_share_the_clients_and_come_to_one_result_that_holds() {
     assert_eq!(report["processes"].as_array().expect("a list").len(), 2);
     let per_commit = report["commits"]["calls_per_commit"].as_f64();
     assert!(per_commit.is_some_and(|calls| calls >= 1.0), "{out}");
+    // Every decision that is recorded was told to somebody, and is compared with what was told.
+    let recorded = report["laws"]["decisions"]["right"].as_u64();
+    let compared = report["checks"]["acknowledged"]["cases"].as_u64();
+    assert!(recorded > Some(100) && compared >= recorded, "{out}");
     let statement = verified(&runs);
     assert_eq!(statement.predicate.verdict, evidence::Verdict::Holds);
     let file = std::fs::File::open(&history).expect("it was kept");

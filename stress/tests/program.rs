@@ -505,3 +505,163 @@ fn a_database_is_used_by_one_run_at_a_time_and_must_be_there_at_the_end() {
         "{out}"
     );
 }
+
+/// One run as JSON: its exit code, and what it says.
+fn as_json(options: &str) -> (Option<i32>, Value) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, out, err) = ended(stress(folder.path(), &format!("--format json {options}")));
+    let report = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}"));
+    (code, report)
+}
+
+#[test]
+fn every_check_is_made_and_what_it_finds_is_what_the_run_comes_to() {
+    let (code, honest) = as_json("--ops 3000 --ttl 20ms");
+    assert_eq!(code, Some(0));
+    let names = |report: &Value| -> Vec<String> {
+        let checks = report["checks"].as_object().expect("an object");
+        checks.keys().cloned().collect()
+    };
+    let expected = [
+        "audit",
+        "audit_change",
+        "acknowledged",
+        "answers",
+        "history",
+        "file",
+    ];
+    assert_eq!(names(&honest), expected);
+    for name in expected {
+        assert!(honest["checks"][name]["cases"].as_u64() > Some(0), "{name}");
+    }
+    // Each finds what is wrong with a store, and the run says so.
+    for (store, name) in [
+        ("M24", "acknowledged"),
+        ("N24", "audit"),
+        ("M02", "history"),
+    ] {
+        let (code, broken) = as_json(&format!("--ops 3000 --ttl 20ms --store mutant:{store}"));
+        assert_eq!(code, Some(3), "{store}");
+        let found = broken["checks"][name]["violations"].as_u64();
+        assert!(found > Some(0), "{store}: {}", broken["checks"]);
+    }
+}
+
+#[test]
+fn everything_that_was_asked_for_is_read_once_more_at_the_end() {
+    use std::collections::BTreeSet;
+
+    use model_check::history::Call;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("calls.jsonl");
+    let options = "--ops 3000 --clients 4 --ttl 20ms --hot-percent 20";
+    let history = format!("{options} --history {}", path.display());
+    let (code, out, err) = ended(stress(folder.path(), &history));
+    assert_eq!(code, Some(0), "{out}{err}");
+    let file = std::io::BufReader::new(std::fs::File::open(&path).expect("it was kept"));
+    let history = model_check::history::read(file).expect("readable");
+    let (mut asked, mut read) = (BTreeSet::new(), BTreeSet::new());
+    for operation in &history.operations {
+        let is_reader = operation.when().client >= 4;
+        match operation.call() {
+            Call::Hold { seat, .. } => {
+                asked.insert(format!("{seat:?}"));
+            }
+            Call::Confirm { payment, .. } => {
+                asked.insert(format!("{payment:?}"));
+            }
+            Call::ReadSeat(seat) if is_reader => {
+                read.insert(format!("{seat:?}"));
+            }
+            Call::ReadPayment(payment) if is_reader => {
+                read.insert(format!("{payment:?}"));
+            }
+            Call::Release(_) | Call::ReadSeat(_) | Call::ReadPayment(_) => {}
+        }
+    }
+    assert!(asked.len() > 100, "{}", asked.len());
+    let missing: Vec<_> = asked.difference(&read).collect();
+    assert!(missing.is_empty(), "never read at the end: {missing:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_is_broken_in_place_does_not_hold() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("seats.sqlite");
+    let options = format!("--duration 2s --database {}", database.display());
+    let run = stress(folder.path(), &options)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let began = Instant::now();
+    while !database.with_extension("sqlite-wal").exists() {
+        assert!(began.elapsed().as_secs() < 60, "the run does not begin");
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_millis(700));
+    let file = std::fs::File::options().write(true).open(&database);
+    file.expect("it is there")
+        .set_len(0)
+        .expect("cut while it is open");
+    let output = run.wait_with_output().expect("it ends");
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{out}");
+}
+
+#[test]
+fn a_run_that_can_check_nothing_or_would_destroy_something_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (code, out, err) = ended(stress(folder.path(), "--duration 1us"));
+    assert_eq!(code, Some(1), "{out}");
+    assert!(
+        err.contains("no call was made in the measured part"),
+        "{err}"
+    );
+    let database = folder.path().join("seats.sqlite");
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let options = format!(
+            "--ops 10 --database {0} --history {0}{suffix}",
+            database.display()
+        );
+        let (code, _, err) = ended(stress(folder.path(), &options));
+        assert_eq!(code, Some(2), "{suffix}: {err}");
+        let words = err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("belongs to --database"), "{err}");
+    }
+    assert!(!database.exists());
+}
+
+#[test]
+fn an_impatient_load_is_read_back_with_patience() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = "--pool 1 --busy-timeout 1ms --clients 16 --duration 300ms";
+    let (code, out, err) = ended(stress(folder.path(), options));
+    assert_eq!(code, Some(0), "{out}{err}");
+}
+
+#[test]
+fn a_slow_open_loop_is_measured_to_its_end() {
+    let (code, report) = as_json("--rate 2 --duration 1s");
+    assert_eq!(code, Some(0));
+    assert!(report["measured_seconds"].as_f64() >= Some(1.0), "{report}");
+    assert!(
+        report["attempts_per_second"].as_f64() <= Some(2.0),
+        "{report}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_summary_that_can_not_be_written_is_no_success() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut run = stress(folder.path(), "--ops 50");
+    let output = run.stdout(full.expect("Linux has it")).output();
+    let output = output.expect("the program starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("the summary could not be written"), "{err}");
+}

@@ -5,14 +5,16 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser as _;
 use evidence::Verdict;
-use soldonce::invariant::Snapshot;
-use soldonce::{Decision, PaymentRecord, RefundReason, SeatState, Version};
+use model_check::history::{History, Recorded};
+use model_check::serializable;
+use soldonce::invariant::{Invariant, Snapshot};
+use soldonce::{Decision, PaymentRecord, RefundReason, SeatState, StoreError, Version};
 use stress::answer::{Ending, Operation};
 use stress::args::Args;
 use stress::clock::RunClock;
 use stress::config::Config;
 use stress::progress::Progress;
-use stress::proof::{self, Proof};
+use stress::proof::{self, Proof, Unreadable};
 use stress::record::Recording;
 use stress::runner::{self, Context, Load, Stage};
 use stress::touched::Touched;
@@ -64,7 +66,7 @@ fn run_with(options: &str) -> Run {
         places: 0..config.clients,
     };
     let load = runner::run(context, &stage).expect("it runs");
-    let after = opened.store.snapshot().expect("readable");
+    let after = opened.store().snapshot().expect("readable");
     let remembered = recorder.remembered_payments().len();
     let recorded = recorder.finish();
     let decided = recorded.decided.expect("it was written");
@@ -220,10 +222,46 @@ fn a_call_that_is_missing_in_the_history_is_noticed_and_so_is_an_undecided_histo
 }
 
 #[test]
-fn stored_nonsense_is_a_violation() {
+fn stored_nonsense_is_a_violation_and_what_can_not_be_read_for_another_reason_is_open() {
     let run = run();
-    let proof = Proof::of_nonsense(&run.load, &run.before, "a row of no known state".to_owned());
-    assert_eq!(failing(&proof), ["stored"]);
+    let of =
+        |error: &StoreError| Proof::of_unreadable(&run.load, &run.before, Unreadable::from(error));
+    let failed = |words: &str| StoreError::Database {
+        doing: "opening",
+        source: words.into(),
+    };
+    for error in [
+        StoreError::Corrupt {
+            invariant: Invariant::RowShape,
+            detail: "a row of no known state".to_owned(),
+        },
+        failed("database disk image is malformed"),
+        failed("file is not a database"),
+    ] {
+        assert_eq!(failing(&of(&error)), ["stored"], "{error:?}");
+        assert_eq!(of(&error).verdict(false, &[]), Verdict::Violated);
+    }
+    let full = of(&failed("database or disk is full"));
+    assert_eq!(failing(&full), Vec::<&str>::new());
+    assert_eq!(full.verdict(false, &[]), Verdict::Inconclusive);
+}
+
+#[test]
+fn a_history_that_nobody_can_decide_is_no_pass() {
+    let recorded = Recorded {
+        report: serializable::Report {
+            verdict: serializable::Verdict::Inconclusive("too much is unknown".to_owned()),
+            counts: serializable::Counts::default(),
+        },
+        history: History::default(),
+        most_held_back: 0,
+        decided: None,
+    };
+    let run = run();
+    let mut proof = run.proof();
+    assert_eq!(proof.verdict(false, &[]), Verdict::Holds);
+    proof.checks.push(history::check(&recorded));
+    assert_eq!(proof.verdict(false, &[]), Verdict::Inconclusive);
 }
 
 #[test]
