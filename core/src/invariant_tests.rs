@@ -144,6 +144,14 @@ fn a_second_sale_or_a_sale_that_the_seat_does_not_bear_out_is_found() {
     });
     finds(OneSalePerSeat, |s| s.payments[0].decided_at = t(6));
     finds(OneSalePerSeat, |s| s.payments[0].version = version(3));
+    finds(OneSalePerSeat, |s| s.payments[0].version = version(1));
+    for other in ["a", "z"] {
+        finds(OneSalePerSeat, |s| {
+            if let SeatState::Sold { payment, .. } = &mut s.seats[2].state {
+                *payment = PaymentId::new(other).expect("valid");
+            }
+        });
+    }
     finds(OneSalePerSeat, |s| {
         s.payments.remove(0);
         s.payments.remove(0); // the refund that names the sale
@@ -208,6 +216,7 @@ fn a_reason_that_does_not_fit_is_found() {
         (0, RefundReason::NeverHeld, 3),
         (2, RefundReason::NeverHeld, 3),
         (3, RefundReason::Superseded, 3),
+        (4, RefundReason::Superseded, 3),
         (2, RefundReason::Expired, 3),
         (2, RefundReason::WrongOwner, 3),
         (1, RefundReason::UnknownSeat, 3),

@@ -179,6 +179,11 @@ mod tests {
         assert!(Timestamp::from_unix_millis(Timestamp::MAX.0 + 1).is_err());
         assert!(HoldDuration::from_millis(0).is_err());
         assert!(HoldDuration::from_secs(i64::MAX).is_err());
+        // 1,000 times this is 384 and a multiple of 2^64.
+        assert!(HoldDuration::from_secs(18_446_744_073_709_552).is_err());
+        assert_eq!(Timestamp::from_unix_millis(0), Ok(Timestamp::MIN));
+        let last = Timestamp::from_unix_millis(Timestamp::MAX.0);
+        assert_eq!(last, Ok(Timestamp::MAX));
         assert_eq!(
             HoldDuration::from_millis(HoldDuration::MAX.0 + 1)
                 .expect_err("too long")

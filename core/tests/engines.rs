@@ -407,6 +407,115 @@ fn a_leader_that_panics_leaves_the_queue_and_the_database_in_order() {
     }
 }
 
+/// A clock that panics once three payments are committed.
+struct AfterThree(std::sync::OnceLock<std::path::PathBuf>);
+
+impl Clock for AfterThree {
+    fn now(&self) -> Timestamp {
+        let committed = |path: &std::path::PathBuf| {
+            rusqlite::Connection::open(path)
+                .and_then(|raw| {
+                    raw.query_row("SELECT count(*) FROM payments", [], |row| row.get(0))
+                })
+                .is_ok_and(|payments: i64| payments >= 3)
+        };
+        assert!(!self.0.get().is_some_and(committed), "the clock breaks");
+        t(5)
+    }
+}
+
+#[test]
+fn who_leads_one_by_one_and_panics_leaves_nobody_with_a_false_no() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    drop(store(folder.path(), QUEUE, 12));
+    let clock = Arc::new(AfterThree(std::sync::OnceLock::new()));
+    let store = SqliteStore::options()
+        .commit(QUEUE)
+        .clock(clock.clone())
+        .open(folder.path().join("seats.sqlite"))
+        .expect("the store opens");
+    // One statement fails, so the batch is run again, one by one.
+    rusqlite::Connection::open(store.path())
+        .and_then(|raw| {
+            raw.execute_batch(
+                "CREATE TRIGGER no_ink BEFORE INSERT ON payments WHEN new.payment_id = 'p5'
+                 BEGIN SELECT raise(ABORT, 'no ink'); END",
+            )
+        })
+        .expect("made");
+    clock.0.set(store.path().to_owned()).expect("set once");
+    let pay = |number: i32| -> Box<dyn FnOnce() -> _ + Send + '_> {
+        let store = &store;
+        Box::new(move || {
+            let seat = format!("s{number}");
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                store.confirm_payment(&payment_id(&format!("p{number}")), &claim(&seat, "A", 1))
+            }))
+        })
+    };
+    let answers = all_in_one_batch(store.path(), (0..12).map(pay).collect());
+    let panicked = answers.iter().filter(|answer| answer.is_err()).count();
+    assert!(panicked >= 1, "the leader");
+    let mut unknown = 0;
+    for answer in answers.into_iter().flatten() {
+        match answer {
+            Ok(_) | Err(StoreError::Corrupt { .. }) => {}
+            Err(StoreError::Unknown(_)) => unknown += 1,
+            Err(error) => panic!("some of them are committed: {error:?}"),
+        }
+    }
+    assert!(unknown >= 1, "nobody was in the batch of the leader");
+}
+
+/// A clock that says whether the write lock was taken each time it was read.
+struct UnderLock {
+    path: std::path::PathBuf,
+    reads: std::sync::Mutex<Vec<bool>>,
+}
+
+impl Clock for UnderLock {
+    fn now(&self) -> Timestamp {
+        let raw = rusqlite::Connection::open(&self.path).expect("the file opens");
+        raw.busy_timeout(Duration::ZERO).expect("set");
+        let taken = raw.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err();
+        self.reads.lock().expect("not poisoned").push(taken);
+        t(5)
+    }
+}
+
+#[test]
+fn what_is_written_is_decided_at_a_time_that_was_read_under_the_lock() {
+    for commit in [Commit::PerCall, QUEUE] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        drop(store(folder.path(), commit, 1));
+        let path = folder.path().join("seats.sqlite");
+        let clock = Arc::new(UnderLock {
+            path: path.clone(),
+            reads: std::sync::Mutex::default(),
+        });
+        let store = SqliteStore::options()
+            .commit(commit)
+            .clock(clock.clone())
+            .open(&path)
+            .expect("the store opens");
+        let last_read = |call: &dyn Fn()| {
+            clock.reads.lock().expect("not poisoned").clear();
+            call();
+            clock.reads.lock().expect("not poisoned").last().copied()
+        };
+        let hold = || {
+            let held = store.hold(&hold_request("s0", "A")).expect("an answer");
+            assert!(matches!(held.outcome, HoldOutcome::Held { .. }));
+        };
+        let pay = || {
+            let paid = store.confirm_payment(&payment_id("p"), &claim("s0", "A", 1));
+            assert_eq!(paid.expect("an answer").outcome, ConfirmOutcome::Sold);
+        };
+        assert_eq!(last_read(&hold), Some(true), "{commit:?}");
+        assert_eq!(last_read(&pay), Some(true), "{commit:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn when_a_commit_fails_every_member_is_told_unknown_and_what_was_acknowledged_is_there() {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use common::{Bench, claim, hold_request, payment_id, seat_id, t};
 use soldonce::{
-    Clock, Commit, ManualClock, ReleaseOutcome, SeatStore, SqliteStore, StoreError, Timestamp,
+    Clock, Commit, ManualClock, ReleaseOutcome, SeatId, SeatStore, SqliteStore, StoreError,
+    Timestamp,
 };
 
 #[test]
@@ -46,7 +47,9 @@ fn what_changes_nothing_waits_for_no_writer() {
     assert_eq!(done(hold("s1", "B")), "Refused(HeldUntil 10 ms)");
     assert_eq!(done(hold("s1", "A")), "AlreadyHeld(h1 until 10 ms)");
     assert_eq!(done(release("s1", "B", 1)), "NotHeld");
+    assert_eq!(done(release("s1", "0", 1)), "NotHeld"); // a name that sorts lower
     assert_eq!(done(release("s1", "A", 7)), "NotHeld");
+    assert_eq!(done(release("s1", "A", 0)), "NotHeld");
     assert_eq!(done(release("s0", "A", 1)), "NotHeld");
     assert_eq!(done(release("nowhere", "A", 1)), "NotHeld");
     assert_eq!(done(pay("p", "s0", "A", 1)), "Duplicate");
@@ -120,4 +123,88 @@ fn the_clock_is_read_after_the_snapshot_was_taken() {
     });
     is_of_the_snapshot_before_the_clock(|store| store.seat(&seat_id("s1")));
     is_of_the_snapshot_before_the_clock(|store| store.payment(&payment_id("p")));
+}
+
+/// How long a look may be in vain, and how often in a row before it is left out: see `looks.rs`.
+const PATIENCE: Duration = Duration::from_millis(200);
+const MANY: usize = 100;
+
+/// A store that waits that long for the lock, with many seats that `A` holds.
+fn held_seats() -> (tempfile::TempDir, SqliteStore, Vec<SeatId>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = SqliteStore::options()
+        .clock(ManualClock::at(t(0)))
+        .busy_timeout(PATIENCE)
+        .open(folder.path().join("seats.sqlite"))
+        .expect("the store opens");
+    let seats: Vec<_> = (0..MANY).map(|n| seat_id(&format!("s{n}"))).collect();
+    store.add_seats(&seats).expect("seats are added");
+    for seat in &seats {
+        let held = store.hold(&hold_request(seat.as_str(), "A")).expect("free");
+        assert_eq!(held.version.get(), 1);
+    }
+    (folder, store, seats)
+}
+
+/// With the lock taken: is a call that changes nothing answered at once, or did it ask the writer first?
+fn asks_the_writer<T>(
+    store: &SqliteStore,
+    call: impl FnOnce() -> Result<soldonce::Receipt<T>, StoreError>,
+) -> bool {
+    let lock = rusqlite::Connection::open(store.path()).expect("the file opens");
+    lock.execute_batch("BEGIN IMMEDIATE")
+        .expect("the lock is free");
+    let began = std::time::Instant::now();
+    let took = call().map(|_| began.elapsed());
+    took.expect("answered from a snapshot, first or last") >= PATIENCE
+}
+
+#[test]
+fn a_kind_of_call_that_always_changes_something_asks_the_writer_first_and_no_other_kind_does() {
+    let (_folder, store, seats) = held_seats();
+    let hold = || store.hold(&hold_request("s1", "B"));
+    let release = || store.release(&claim("s1", "B", 1));
+    let pay = || store.confirm_payment(&payment_id("p0"), &claim("s0", "A", 1));
+    assert!(asks_the_writer(&store, hold), "every hold was granted");
+    assert!(!asks_the_writer(&store, release), "no release was");
+    for (number, seat) in seats.iter().enumerate().take(MANY - 10) {
+        let payment = payment_id(&format!("p{number}"));
+        let paid = store.confirm_payment(&payment, &claim(seat.as_str(), "A", 1));
+        assert_eq!(paid.expect("in time").version.get(), 2);
+    }
+    assert!(asks_the_writer(&store, pay), "every payment was new");
+    assert!(!asks_the_writer(&store, release), "still no release was");
+
+    let (_folder, store, seats) = held_seats();
+    let release = || store.release(&claim("s1", "B", 1));
+    let pay = || store.payment(&payment_id("p0"));
+    for seat in &seats {
+        let released = store.release(&claim(seat.as_str(), "A", 1));
+        assert_eq!(released.expect("held").version.get(), 2);
+    }
+    assert!(asks_the_writer(&store, release), "every release was one");
+    assert!(!asks_the_writer(&store, pay), "a read asks nobody");
+}
+
+#[test]
+fn everything_is_read_as_of_one_instant() {
+    let (_folder, store, seats) = held_seats();
+    let sold = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for (number, seat) in seats.iter().enumerate() {
+                let payment = payment_id(&format!("p{number}"));
+                let paid = store.confirm_payment(&payment, &claim(seat.as_str(), "A", 1));
+                assert_eq!(paid.expect("in time").version.get(), 2);
+                sold.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            }
+        });
+        let mut between = 0;
+        while sold.load(std::sync::atomic::Ordering::SeqCst) < MANY {
+            let before = sold.load(std::sync::atomic::Ordering::SeqCst);
+            assert_eq!(store.audit().expect("read"), []);
+            between += usize::from(before < sold.load(std::sync::atomic::Ordering::SeqCst));
+        }
+        assert!(between > 5, "hardly a sale came between two reads");
+    });
 }
