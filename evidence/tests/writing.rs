@@ -86,7 +86,8 @@ fn neither_the_machine_nor_the_user_nor_a_place_is_told() {
     .check(Check::passed("audit", "seats", 1).note(format!("image {secret}/i was opened")));
     let statement = run.build().unwrap();
     let text = statement.to_json();
-    for gone in ["ada", "lovelace", "/home", env!("CARGO_MANIFEST_DIR")] {
+    // None of these can stand in a digest by chance.
+    for gone in ["ada-", "lovelace", "/home", env!("CARGO_MANIFEST_DIR")] {
         assert!(!text.contains(gone), "{gone} in {text}");
     }
     for kept in [

@@ -124,6 +124,12 @@ pub enum UnknownStore {
          (model-check mutants lists the IDs)"
     )]
     Name(String),
+    /// A path that was left out.
+    #[error("{0}: the path is empty; give one after the colon, or leave the colon out")]
+    NoPath(String),
+    /// A fault that is no store.
+    #[error("mutant:L01 is no store, but a way to begin; give model-check mutants L01")]
+    OnlyLoad,
     /// A fault that only a crash shows.
     #[error(
         "mutant:{0} can not be run as a store, only a crash shows its fault; give model-check mutants {0}"
@@ -144,6 +150,12 @@ impl std::str::FromStr for Choice {
                 .or_else(|| concurrent::find(rest).map(|mutant| Arc::new(mutant) as _)),
             _ => None,
         };
+        if kind.starts_with("sqlite") && given.ends_with(':') {
+            return Err(UnknownStore::NoPath(given.to_owned()));
+        }
+        if given == "mutant:L01" {
+            return Err(UnknownStore::OnlyLoad);
+        }
         let path = (kind.starts_with("sqlite") && !rest.is_empty()).then(|| rest.into());
         match (subject, plants::find(rest)) {
             (Some(subject), _) => Ok(Self { subject, path }),

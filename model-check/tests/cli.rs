@@ -336,7 +336,7 @@ fn an_interrupt_ends_the_work_and_not_the_evidence_of_it() {
     interrupted(
         &["sequences", "--cases", "100000000"],
         "small space",
-        "of 100000000 sequences",
+        "of 100,000,000 sequences",
     );
     interrupted(
         &["histories", "--calls", "20000"],

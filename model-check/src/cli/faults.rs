@@ -116,7 +116,7 @@ fn note(found: &Found, report: &mut Report) {
         evidence.count(format!("calls_{}", answer.replace(' ', "_")), *calls);
     }
     if found.interrupted {
-        evidence.interrupted();
+        report.interrupted(&format!("after {} fault runs", count(found.runs)));
     }
     let mut check = Check::passed("failing_operations", "no answer is false", found.runs)
         .violations(found.violated.min(found.runs));

@@ -160,7 +160,12 @@ impl Kill {
             .count("calls_in_flight_when_killed", found.in_flight)
             .count("calls_in_flight_that_took_effect", counts.taken_as_happened);
         if found.interrupted {
-            evidence.interrupted();
+            let done = format!(
+                "after {} of {} processes",
+                count(found.killed),
+                count(self.rounds)
+            );
+            report.interrupted(&done);
         }
         let exit = exit(wrong.len() as u64, found.interrupted);
         Ok(if undecided > 0 {

@@ -87,7 +87,7 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Check>,
 
-    /// The folder that the evidence file goes into [default: evidence/runs of the workspace].
+    /// The folder that the evidence file goes into [default: evidence/runs of the workspace, outside of it evidence-runs].
     #[arg(
         long,
         global = true,

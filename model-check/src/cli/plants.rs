@@ -97,7 +97,16 @@ fn hunt(plant: &Subject, seed: u64, stop: &AtomicBool) -> Result<Option<Caught>,
             stop_at_first: true,
         };
         let found = faults::run(plant, &config, stop, &|_, _| {}).map_err(|e| could_not(&e))?;
-        return Ok(found.violations.first().map(|first| Caught {
+        // One that shows again is worth more to a reader than the first.
+        let mut shown = found.violations.first();
+        for one in &found.violations {
+            let again = faults::replay(plant, &config, one.fault).map_err(|e| could_not(&e))?;
+            if !again.is_empty() {
+                shown = Some(one);
+                break;
+            }
+        }
+        return Ok(shown.map(|first| Caught {
             tried: found.runs,
             case: first.fault.case(plant.id, config.seed, config.ops),
             what: first.what.clone(),

@@ -127,7 +127,7 @@ pub(super) const fn exit(violated: u64, interrupted: bool) -> Exit {
 
 fn show(found: &Found) {
     say(&format!(
-        "workloads        {:>9}   of {} steps and {} writes, syncs, cuts and deletes\n\
+        "workloads        {:>9}   of {} steps, {} writes, syncs, cuts, deletes\n\
          batches          {:>9}   of the commit queue, of {} calls each\n\
          crash points     {:>9}\n\
          images drawn     {:>9}\n\
@@ -180,7 +180,7 @@ fn note(found: &Found, report: &mut Report) {
         evidence.count(format!("images_{}", kind.name().replace('-', "_")), *drawn);
     }
     if found.interrupted {
-        evidence.interrupted();
+        report.interrupted(&format!("after {} images", count(found.distinct)));
     }
     let mut check = Check::passed(
         "power_loss",

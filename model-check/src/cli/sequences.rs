@@ -87,6 +87,15 @@ impl Sequences {
         if let Some(path) = &choice.path {
             Workplace::is_new(path)?;
         }
+        if self
+            .replay
+            .as_ref()
+            .is_some_and(|sequence| sequence.steps.is_empty())
+        {
+            return Err(Failure::Usage(
+                "--replay: the sequence has no step; give one, like 'H(s,A)@0'".to_owned(),
+            ));
+        }
         if let Some(sequence) = &self.replay {
             return self.replay(sequence, &choice, report);
         }
@@ -126,12 +135,14 @@ impl Sequences {
         }
         let exit = verdict(&found, &named, report);
         if exit == Exit::Holds && found.interrupted {
-            let done = format!("after {} of {} sequences", found.cases, self.cases);
+            let (done, all) = (count(found.cases), count(self.cases));
+            let done = format!("after {done} of {all} sequences");
             return Ok(report.interrupted(&done));
         }
         if exit == Exit::Holds {
             let cost = measure(&*choice.subject, self.cases.clamp(1, 150), self.seed)?;
             show_cost(cost, &named, report);
+            say("\nholds     each answer and everything that can be read is the reference's");
         }
         Ok(exit)
     }
@@ -158,15 +169,10 @@ impl Sequences {
             Some(path) => Workplace::at(&*choice.subject, path)?,
             None => Workplace::temporary(&*choice.subject)?,
         };
-        if sequence.steps.is_empty() {
-            return Err(Failure::Usage(
-                "--replay: the sequence has no step; give one, like 'H(s,A)@0'".to_owned(),
-            ));
-        }
         say_wrapped("", &sequence.to_string());
         say(&format!("on {}\n", self.store));
         let mut listen = |step: usize, answer: &dyn Fn() -> String| {
-            say(&format!("  step {:>2}  {}", step + 1, answer()));
+            say_wrapped(&format!("  step {:>2}  ", step + 1), &answer());
         };
         let walked = run_and_listen(sequence, &*choice.subject, &place, Depth::Full, &mut listen)?;
         say("");

@@ -16,7 +16,7 @@ const HOLD: &str = " AND version = ?4";
 const LIVE: &str = " AND (max(?2, changed_at) < expires)";
 const RECORDED: &str = "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-pub(super) const MUTANTS: [Mutant; 18] = [
+pub(super) const MUTANTS: [Mutant; 19] = [
     Mutant::new(
         "M06",
         "confirm: accepted at the very instant the hold ends",
@@ -238,6 +238,15 @@ pub(super) const MUTANTS: [Mutant; 18] = [
             Ok(Box::new(Wrapped(LimitBeforeFilter(inner))))
         },
     ),
+    Mutant::new(
+        "N26",
+        "refunds: the limit of a page is not kept",
+        only_in_sequences(State),
+        |path, world| {
+            let inner = Real::default().open(path, world)?;
+            Ok(Box::new(Wrapped(WithoutLimit(inner))))
+        },
+    ),
 ];
 
 /// Calls two claims the same that are not.
@@ -363,5 +372,18 @@ impl Wrap for LimitBeforeFilter {
             }
         }
         Ok(page)
+    }
+}
+
+/// N26: all at once, however many were asked for.
+struct WithoutLimit(Box<dyn SeatStore>);
+
+impl Wrap for WithoutLimit {
+    fn inner(&self) -> &dyn SeatStore {
+        &*self.0
+    }
+
+    fn refunds_due(&self, after: RefundCursor, _: u32) -> Result<RefundsDue, StoreError> {
+        self.0.refunds_due(after, u32::MAX)
     }
 }

@@ -1,10 +1,15 @@
 //! Faults in who gets a seat and for how long: in the statements of hold, and in time.
 
-use soldonce::{HoldOutcome, HoldRefusal, HoldRequest, Receipt, SeatState, SeatStore, StoreError};
+use std::sync::Arc;
+
+use soldonce::{
+    Clock, HoldOutcome, HoldRefusal, HoldRequest, Receipt, Seat, SeatId, SeatState, SeatStore,
+    SeatsAdded, StoreError,
+};
 
 use super::sql::{bare, patched, plant};
 use super::wrap::{Wrap, Wrapped};
-use super::{Mutant, caught};
+use super::{Mutant, caught, only_in_sequences};
 use crate::sequence::Check::{self, Answer, State};
 use crate::store_choice::{Real, Subject as _};
 
@@ -12,7 +17,7 @@ const GUARD: &str =
     "AND (state = 'free' OR state = 'held' AND NOT (max(?2, changed_at) < expires))";
 const LIVE: &str = "(max(?2, changed_at) < expires)";
 
-pub(super) const MUTANTS: [Mutant; 13] = [
+pub(super) const MUTANTS: [Mutant; 15] = [
     Mutant::new(
         "M02",
         "hold: no guard on the state, and the row count is ignored",
@@ -174,6 +179,25 @@ pub(super) const MUTANTS: [Mutant; 13] = [
             Ok(Box::new(Wrapped(SoldFirst(inner))))
         },
     ),
+    Mutant::new(
+        "N35",
+        "add: seats that are there already count as added",
+        only_in_sequences(Answer),
+        |path, world| {
+            let inner = Real::default().open(path, world)?;
+            Ok(Box::new(Wrapped(AllAreNew(inner))))
+        },
+    ),
+    Mutant::new(
+        "N36",
+        "read: a clock that stepped back is believed, the receipt is older than what it says",
+        caught(State),
+        |path, world| {
+            let inner = Real::default().open(path, world)?;
+            let clock = world.clock.clone();
+            Ok(Box::new(Wrapped(OlderThanItSays { inner, clock })))
+        },
+    ),
 ];
 
 /// N09: valid or not, the seat is gone.
@@ -193,5 +217,40 @@ impl Wrap for SoldFirst {
             }
         }
         answer
+    }
+}
+
+/// N35: what was asked for is what is counted.
+struct AllAreNew(Box<dyn SeatStore>);
+
+impl Wrap for AllAreNew {
+    fn inner(&self) -> &dyn SeatStore {
+        &*self.0
+    }
+
+    fn add_seats(&self, seats: &[SeatId]) -> Result<SeatsAdded, StoreError> {
+        self.0.add_seats(seats)?;
+        Ok(SeatsAdded {
+            added: seats.len() as u64,
+            already_there: 0,
+        })
+    }
+}
+
+/// N36: the time of a read is that of the clock, whatever was read.
+struct OlderThanItSays {
+    inner: Box<dyn SeatStore>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Wrap for OlderThanItSays {
+    fn inner(&self) -> &dyn SeatStore {
+        &*self.inner
+    }
+
+    fn seat(&self, seat: &SeatId) -> Result<Receipt<Option<Seat>>, StoreError> {
+        let mut read = self.inner.seat(seat)?;
+        read.at = self.clock.now();
+        Ok(read)
     }
 }

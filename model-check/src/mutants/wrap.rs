@@ -43,6 +43,10 @@ pub trait Wrap: Send + Sync {
         self.inner().refunds_due(after, limit)
     }
 
+    fn add_seats(&self, seats: &[SeatId]) -> Result<SeatsAdded, StoreError> {
+        self.inner().add_seats(seats)
+    }
+
     fn snapshot(&self) -> Result<Snapshot, StoreError> {
         self.inner().snapshot()
     }
@@ -81,7 +85,7 @@ impl<W: Wrap> SeatStore for Wrapped<W> {
     }
 
     fn add_seats(&self, seats: &[SeatId]) -> Result<SeatsAdded, StoreError> {
-        self.0.inner().add_seats(seats)
+        self.0.add_seats(seats)
     }
 
     fn snapshot(&self) -> Result<Snapshot, StoreError> {

@@ -48,7 +48,10 @@ impl fmt::Display for At {
 }
 
 fn read_time(text: &str) -> Result<i64, String> {
-    let wrong = |_| "the time is not a number, nor end- and a number".to_owned();
+    let wrong = |_| {
+        let end = Timestamp::MAX.as_unix_millis();
+        format!("the time is not a number from 0 to {end}, nor end- and a number below 2^32")
+    };
     match text.strip_prefix("end-") {
         Some(left) => {
             let left: u32 = left.parse().map_err(wrong)?;
@@ -243,7 +246,7 @@ fn meaning(written: &Written<'_>, holds: &Holds, now: &mut i64) -> Result<Step, 
         } else if let Some(literal) = hold.strip_prefix('#').and_then(number) {
             HoldId::new(literal).map_err(invalid)?
         } else {
-            return Err("a hold is h1, h2, ... or a literal #7".to_owned());
+            return Err("a hold is h1, h2, ... or a literal #7, below 2^63".to_owned());
         };
         let owner = OwnerId::new(owner).map_err(invalid)?;
         Ok(Claim {
@@ -255,9 +258,9 @@ fn meaning(written: &Written<'_>, holds: &Holds, now: &mut i64) -> Result<Step, 
     let command = match (written.word, &written.arguments[..]) {
         ("H", [seat, owner, rest @ ..]) if rest.len() <= 1 => {
             let ttl = match rest {
-                [ttl] => ttl
-                    .parse()
-                    .map_err(|_| "the ttl is not a number".to_owned())?,
+                [ttl] => ttl.parse().map_err(|_| {
+                    "the ttl is not a number of milliseconds up to 366 days".to_owned()
+                })?,
                 _ => USUAL_TTL_MILLIS,
             };
             Command::Hold(HoldRequest {
@@ -346,10 +349,7 @@ mod tests {
             ("R(s,A,7)@0", "a hold is h1, h2, ... or a literal #7"),
             ("H(s,A@0", "a bracket is not closed"),
             ("H(s,A)@soon", "the time is not a number"),
-            (
-                "H(s,A)@end--5",
-                "the time is not a number, nor end- and a number",
-            ),
+            ("H(s,A)@end--5", "nor end- and a number below 2^32"),
             ("H(s,A)@253402300800000", "invalid timestamp"),
             ("H(s,A,0)@1", "invalid length of a hold"),
             ("H(,A)@1", "invalid seat id: it is empty"),

@@ -117,8 +117,20 @@ impl Workplace {
     /// database.
     ///
     /// # Errors
-    /// [`CouldNotRun`] when something is.
+    /// [`CouldNotRun`] when something is, or the folder is not there.
     pub fn is_new(path: &Path) -> Result<(), CouldNotRun> {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder
+            && !folder.is_dir()
+        {
+            return Err(CouldNotRun(format!(
+                "{}: there is no folder {}; make it, or give another path",
+                path.display(),
+                folder.display()
+            )));
+        }
         for suffix in ["", "-wal", "-shm", "-journal"] {
             let path = beside(path, suffix);
             if path.symlink_metadata().is_ok() {

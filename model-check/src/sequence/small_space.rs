@@ -3,7 +3,7 @@
 //!
 //! A seat is brought into one of ten states, a payment into one of five or six; then one command is
 //! given, twice, one before, at and one after the end of the hold, and after the clock has stepped
-//! back before everything. The holds are tried once more where time ends with the last of them, so that a
+//! back before everything but the adding of the seat. The holds are tried once more where time ends with the last of them, so that a
 //! hold may end too late by the clock, or only by the time it would be decided on. All of it on one file, with names of its own for each combination, so that
 //! thousands of combinations take seconds.
 
@@ -18,6 +18,10 @@ use crate::store_choice::Subject;
 
 /// How many combinations there are. A number of its own, so that none can get lost unseen.
 pub const COMBINATIONS: u64 = 2_584;
+
+/// After so many combinations the store is opened anew. One that has granted many holds in a row leaves out
+/// the look at a snapshot, and every combination is to be looked at.
+const FRESH_EVERY: u64 = 16;
 
 /// A state of a seat: how it is reached, and what is special about it.
 struct History {
@@ -192,6 +196,11 @@ pub fn walk(
     for sequence in sequences() {
         if stop.load(Ordering::Relaxed) {
             break;
+        }
+        if tried % FRESH_EVERY == FRESH_EVERY - 1
+            && let Err(stop) = pair.reopen()
+        {
+            return stopped(stop, &sequence, Place::Step(0), tried);
         }
         let named = with_names_of_its_own(&sequence, tried);
         if let Err(stop) = pair.add(Timestamp::MIN, &named.seats()) {
