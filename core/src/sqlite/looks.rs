@@ -162,6 +162,18 @@ mod tests {
     }
 
     #[test]
+    fn after_ever_so_many_calls_that_change_nothing_looks_end_as_soon() {
+        let looks = Looks::new(true);
+        for _ in 0..10 * MOST {
+            assert_eq!(looked(&looks, true, Writer::ChangesNothing), 1);
+        }
+        for _ in 0..MOST {
+            assert_eq!(looked(&looks, false, Writer::Changes), 1);
+        }
+        assert_eq!(looked(&looks, false, Writer::Changes), 0);
+    }
+
+    #[test]
     fn looks_go_on_while_one_call_in_four_changes_nothing_and_end_with_one_in_ten() {
         for (one_in, goes_on) in [(4, true), (10, false)] {
             let looks = Looks::new(true);

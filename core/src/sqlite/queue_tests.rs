@@ -156,6 +156,47 @@ fn run(case: &Case) {
     );
 }
 
+/// Callers 1 to `callers` line up one after the other behind a leader that waits for each, and then lets go.
+/// Returns the batches in which they were served.
+fn batches_of_a_line(callers: usize, most: usize) -> Vec<Vec<usize>> {
+    let queue = Arc::new(Queue::new(most, Answer::Abandoned));
+    let batches = Arc::new(Mutex::new(Vec::new()));
+    let mut others = Vec::new();
+    let answer = |batch: &mut queue::Batch<'_, usize, Answer>| {
+        let jobs: Vec<usize> = batch.jobs().copied().collect();
+        let done = |job| Answer::Done {
+            job,
+            batch: 0,
+            place: 0,
+        };
+        batch.answer(jobs.iter().copied().map(done).collect());
+        jobs
+    };
+    queue.submit(0, |batch| {
+        for caller in 1..=callers {
+            let (queue_of_all, batches) = (queue.clone(), batches.clone());
+            others.push(thread::spawn(move || {
+                queue_of_all.submit(caller, |batch| {
+                    batch.fill();
+                    let jobs = answer(batch);
+                    batches.lock().unwrap().push(jobs);
+                });
+            }));
+            while queue.in_line() < 1 + caller {
+                thread::yield_now();
+            }
+        }
+        answer(batch);
+    });
+    for other in others {
+        other.join().expect("no caller fails");
+    }
+    Arc::into_inner(batches)
+        .expect("all threads are over")
+        .into_inner()
+        .unwrap()
+}
+
 fn at_random(case: Case, schedules: usize) {
     shuttle::check_random(move || run(&case), schedules);
 }
@@ -188,6 +229,21 @@ fn many_callers_are_served_once_each_in_order_with_their_own_answer() {
                 pauses: true,
             },
             1500,
+        );
+    }
+}
+
+#[test]
+fn callers_are_served_in_the_order_in_which_they_lined_up() {
+    for (most, expected) in [
+        (1, vec![vec![1], vec![2], vec![3], vec![4], vec![5]]),
+        (2, vec![vec![1, 2], vec![3, 4], vec![5]]),
+        (3, vec![vec![1, 2, 3], vec![4, 5]]),
+        (64, vec![vec![1, 2, 3, 4, 5]]),
+    ] {
+        shuttle::check_random(
+            move || assert_eq!(batches_of_a_line(5, most), expected, "at most {most}"),
+            200,
         );
     }
 }

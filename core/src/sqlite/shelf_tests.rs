@@ -42,7 +42,7 @@ impl Behind {
     }
 }
 
-/// So many threads borrow one of so many things, each so often.
+/// So many threads borrow one of so many things, each so often, and at the end all things are there.
 fn run(threads: usize, things: usize, rounds: usize) {
     let shelf = Arc::new(Shelf::with_room_for(things));
     let behind = Arc::new(Behind {
@@ -66,6 +66,12 @@ fn run(threads: usize, things: usize, rounds: usize) {
     for borrower in borrowers {
         borrower.join().expect("no panic");
     }
+    let mut there = behind.things.lock().expect("no panic").clone();
+    while let Ok(thing) = shelf.take(|| Err(())) {
+        there.push(thing);
+    }
+    there.sort_unstable();
+    assert!(there.into_iter().eq(0..things), "lost, or lent twice");
 }
 
 #[test]
