@@ -19,9 +19,10 @@ use crate::seat::{Claim, PaymentRecord, Seat};
 use crate::store::{RefundCursor, RefundsDue, SeatStore, SeatsAdded};
 use crate::time::{Clock, Timestamp};
 use crate::transition::record;
-use crate::transition::{self, Sql};
+use crate::transition::{self, Statements};
 
 mod commit;
+mod connection;
 pub(crate) mod error;
 mod looks;
 mod options;
@@ -99,7 +100,6 @@ pub struct SqliteStore {
     /// the database. Of two that close at once each may leave that to the other.
     _readers_closing: Closing,
     clock: Arc<dyn Clock>,
-    sql: Sql,
     settings: Settings,
     holds: Looks,
     releases: Looks,
@@ -139,10 +139,10 @@ impl SqliteStore {
     /// How a seat stands, at the time now.
     fn stand(
         &self,
-        reader: &rusqlite::Connection,
+        statements: &Statements<'_>,
         seat: &SeatId,
     ) -> Result<(Version, Timestamp), StoreError> {
-        record::look_at_seat(reader, &self.sql, seat, |seat| {
+        record::look_at_seat(statements, seat, |seat| {
             record::stand(seat, self.clock.now())
         })
     }
@@ -160,8 +160,10 @@ impl SqliteStore {
         request: &HoldRequest,
     ) -> Result<Option<Receipt<HoldOutcome>>, StoreError> {
         let reader = self.readers.lend()?;
-        record::look_at_seat(&reader, &self.sql, &request.seat, |seat| {
-            transition::hold::refusal(seat, request, self.clock.now())
+        reader.statements(|statements| {
+            record::look_at_seat(statements, &request.seat, |seat| {
+                transition::hold::refusal(seat, request, self.clock.now())
+            })
         })?
     }
 
@@ -171,8 +173,10 @@ impl SqliteStore {
         claim: &Claim,
     ) -> Result<Option<Receipt<ReleaseOutcome>>, StoreError> {
         let reader = self.readers.lend()?;
-        record::look_at_seat(&reader, &self.sql, &claim.seat, |seat| {
-            transition::release::refusal(seat, claim, self.clock.now())
+        reader.statements(|statements| {
+            record::look_at_seat(statements, &claim.seat, |seat| {
+                transition::release::refusal(seat, claim, self.clock.now())
+            })
         })
     }
 
@@ -184,13 +188,15 @@ impl SqliteStore {
         claim: &Claim,
     ) -> Result<Option<Receipt<ConfirmOutcome>>, StoreError> {
         let reader = self.readers.lend()?;
-        let Some(recorded) = record::find_payment(&reader, &self.sql, payment)? else {
-            return Ok(None);
-        };
-        let stand = self.stand(&reader, &recorded.claim.seat)?;
-        Ok(Some(transition::confirm::answer_known(
-            recorded, claim, stand,
-        )))
+        reader.statements(|statements| {
+            let Some(recorded) = record::find_payment(statements, payment)? else {
+                return Ok(None);
+            };
+            let stand = self.stand(statements, &recorded.claim.seat)?;
+            Ok(Some(transition::confirm::answer_known(
+                recorded, claim, stand,
+            )))
+        })
     }
 }
 
@@ -243,7 +249,8 @@ impl SeatStore for SqliteStore {
     }
 
     fn seat(&self, seat: &SeatId) -> Result<Receipt<Option<Seat>>, StoreError> {
-        let outcome = record::find_seat(&*self.readers.lend()?, &self.sql, seat)?;
+        let reader = self.readers.lend()?;
+        let outcome = reader.statements(|statements| record::find_seat(statements, seat))?;
         let now = self.clock.now();
         let (version, at) = outcome.as_ref().map_or((Version::ZERO, now), |seat| {
             (seat.version, now.max(seat.changed_at))
@@ -257,19 +264,21 @@ impl SeatStore for SqliteStore {
 
     fn payment(&self, payment: &PaymentId) -> Result<Receipt<Option<PaymentRecord>>, StoreError> {
         let reader = self.readers.lend()?;
-        let outcome = record::find_payment(&reader, &self.sql, payment)?;
-        // The record never changes, so the seat may be read after it; see `known_payment`.
-        let (version, at) = match &outcome {
-            Some(recorded) => {
-                let (version, at) = self.stand(&reader, &recorded.claim.seat)?;
-                (version, at.max(recorded.decided_at))
-            }
-            None => (Version::ZERO, self.clock.now()),
-        };
-        Ok(Receipt {
-            outcome,
-            version,
-            at,
+        reader.statements(|statements| {
+            let outcome = record::find_payment(statements, payment)?;
+            // The record never changes, so the seat may be read after it; see `known_payment`.
+            let (version, at) = match &outcome {
+                Some(recorded) => {
+                    let (version, at) = self.stand(statements, &recorded.claim.seat)?;
+                    (version, at.max(recorded.decided_at))
+                }
+                None => (Version::ZERO, self.clock.now()),
+            };
+            Ok(Receipt {
+                outcome,
+                version,
+                at,
+            })
         })
     }
 

@@ -33,8 +33,6 @@
 //! two macros below, and once more in Rust beside them for what is
 //! answered from a snapshot.
 
-use rusqlite::Connection;
-
 use crate::command::{Command, CommandKind};
 use crate::error::StoreError;
 use crate::outcome::{Outcome, Receipt};
@@ -71,6 +69,9 @@ pub(crate) mod confirm;
 pub(crate) mod hold;
 pub(crate) mod record;
 pub(crate) mod release;
+mod statements;
+
+pub(crate) use statements::Statements;
 
 /// One row of the table of transitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,18 +141,17 @@ impl Default for Sql {
 /// Runs one command inside the caller's write transaction, at the time `now`, which the caller read
 /// after it had the write lock. An error means that the caller must roll back.
 pub(crate) fn run(
-    tx: &Connection,
-    sql: &Sql,
+    statements: &Statements<'_>,
     command: &Command,
     now: Timestamp,
 ) -> Result<Receipt<Outcome>, StoreError> {
     match command {
-        Command::Hold(request) => hold::run(tx, sql, request, now).map(|r| r.map(Outcome::Hold)),
+        Command::Hold(request) => hold::run(statements, request, now).map(|r| r.map(Outcome::Hold)),
         Command::Release(claim) => {
-            release::run(tx, sql, claim, now).map(|r| r.map(Outcome::Release))
+            release::run(statements, claim, now).map(|r| r.map(Outcome::Release))
         }
         Command::ConfirmPayment { payment, claim } => {
-            confirm::run(tx, sql, payment, claim, now).map(|r| r.map(Outcome::Confirm))
+            confirm::run(statements, payment, claim, now).map(|r| r.map(Outcome::Confirm))
         }
     }
 }

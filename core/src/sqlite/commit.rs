@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use r2d2::Pool;
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::error::failed_while;
 use super::options::Commit;
@@ -32,7 +32,7 @@ use crate::id::SeatId;
 use crate::outcome::{Outcome, Receipt};
 use crate::store::SeatsAdded;
 use crate::time::{Clock, Timestamp};
-use crate::transition::{self, Sql, record};
+use crate::transition::{self, record};
 
 /// What a caller wants written, and since when it waits.
 struct Job {
@@ -105,7 +105,6 @@ impl Counters {
 pub(super) struct Writer {
     pool: Pool<Manager>,
     clock: Arc<dyn Clock>,
-    sql: Sql,
     busy_timeout: Duration,
     /// None with [`Commit::PerCall`].
     queue: Option<Queue<Job, Answer>>,
@@ -116,7 +115,6 @@ impl Writer {
     pub(super) fn new(
         pool: Pool<Manager>,
         clock: Arc<dyn Clock>,
-        sql: Sql,
         busy_timeout: Duration,
         commit: Commit,
     ) -> Self {
@@ -127,7 +125,6 @@ impl Writer {
         Self {
             pool,
             clock,
-            sql,
             busy_timeout,
             queue,
             counters: Counters::default(),
@@ -180,7 +177,7 @@ impl Writer {
     fn alone(&self, job: &Job, wait: Duration) -> Answer {
         let connection = pool::lend(&self.pool, wait)?;
         let transaction = Transaction::immediate(&connection, wait, job.since)?;
-        let done = self.run(&transaction, &job.work, self.clock.now())?;
+        let done = run(&transaction, &job.work, self.clock.now())?;
         transaction.commit()?;
         self.counters.committed(1);
         Ok(done)
@@ -223,7 +220,7 @@ impl Writer {
                 break;
             }
             for job in batch.jobs().skip(answers.len()).map(|job| &job.work) {
-                match self.run(&transaction, job, self.clock.now()) {
+                match run(&transaction, job, self.clock.now()) {
                     Err(error) if !changed_nothing(&error) => {
                         let alone = batch.jobs().len() == 1;
                         return Err(if alone {
@@ -241,24 +238,30 @@ impl Writer {
         self.counters.committed(answers.len());
         Ok(answers)
     }
+}
 
-    fn run(&self, tx: &Connection, work: &Work, now: Timestamp) -> Answer {
-        match work {
-            Work::Command(command) => {
-                transition::run(tx, &self.sql, command, now).map(Done::Command)
-            }
-            Work::AddSeats(seats) => add_seats(tx, seats, now).map(Done::Added),
-        }
+fn run(tx: &Transaction<'_>, work: &Work, now: Timestamp) -> Answer {
+    match work {
+        Work::Command(command) => tx
+            .statements(|statements| transition::run(statements, command, now))
+            .map(Done::Command),
+        Work::AddSeats(seats) => add_seats(tx, seats, now).map(Done::Added),
     }
 }
 
-fn add_seats(tx: &Connection, seats: &[SeatId], now: Timestamp) -> Result<SeatsAdded, StoreError> {
+fn add_seats(
+    tx: &Transaction<'_>,
+    seats: &[SeatId],
+    now: Timestamp,
+) -> Result<SeatsAdded, StoreError> {
+    const DOING: &str = "adding seats";
+    let mut add = tx
+        .prepare_cached(record::ADD_SEAT)
+        .map_err(failed_while(DOING))?;
     let mut added = 0;
     for seat in seats {
-        let row = params![seat.as_str(), now.as_unix_millis()];
-        let new =
-            record::execute(tx, record::ADD_SEAT, row).map_err(failed_while("adding seats"))?;
-        added += u64::from(new);
+        let new = add.execute(params![seat.as_str(), now.as_unix_millis()]);
+        added += new.map_err(failed_while(DOING))? as u64;
     }
     Ok(SeatsAdded {
         added,

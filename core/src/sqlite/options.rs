@@ -14,6 +14,7 @@ use super::settings::Planted;
 use super::{SqliteStore, schema, settings};
 use crate::error::{Invalid, StoreError};
 use crate::time::{Clock, SystemClock};
+#[cfg(feature = "planted-faults")]
 use crate::transition::Sql;
 
 /// How writes are committed. Answers are the same; only throughput and waiting differ.
@@ -45,7 +46,6 @@ pub struct SqliteOptions {
     busy_timeout: Duration,
     commit: Commit,
     clock: Arc<dyn Clock>,
-    sql: Sql,
     planted: Planted,
 }
 
@@ -56,7 +56,6 @@ impl Default for SqliteOptions {
             busy_timeout: Duration::from_secs(5),
             commit: Commit::default(),
             clock: Arc::new(SystemClock::default()),
-            sql: Sql::default(),
             planted: Planted::default(),
         }
     }
@@ -92,7 +91,7 @@ impl SqliteOptions {
     /// Other SQL for the transitions: how model-check plants a fault. Never for a real sale.
     #[cfg(feature = "planted-faults")]
     pub fn sql(mut self, sql: Sql) -> Self {
-        self.sql = sql;
+        self.planted.sql = Arc::new(sql);
         self
     }
 
@@ -177,18 +176,11 @@ impl SqliteOptions {
             readers,
             _readers_closing: Closing::new(reading),
             clock: Arc::clone(&self.clock),
-            sql: self.sql.clone(),
             settings,
             holds: looks(),
             releases: looks(),
             payments: looks(),
-            writer: Writer::new(
-                writers,
-                self.clock,
-                self.sql,
-                self.busy_timeout,
-                self.commit,
-            ),
+            writer: Writer::new(writers, self.clock, self.busy_timeout, self.commit),
             _closing: Closing::new(open),
         })
     }

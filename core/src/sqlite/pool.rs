@@ -1,7 +1,5 @@
 //! Pooled connections that are never lent again once something is doubtful about them.
 
-use std::cell::Cell;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,43 +8,10 @@ use r2d2::{ManageConnection, Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::OpenFlags;
 
+use super::connection::Connection;
 use super::settings::Planted;
 use super::{schema, settings};
 use crate::error::StoreError;
-
-/// A pooled connection, and whether it may be lent again.
-pub(crate) struct Connection {
-    sqlite: rusqlite::Connection,
-    doubtful: Cell<bool>,
-    busy_timeout: Duration,
-    /// Dropped after the connection, and so not before the file is closed.
-    _open: Open,
-}
-
-impl Connection {
-    /// Never lend this connection again: it is closed when it comes back.
-    pub(super) fn doubt(&self) {
-        self.doubtful.set(true);
-    }
-
-    /// Neither doubtful nor inside a transaction.
-    pub(super) fn may_be_lent_again(&self) -> bool {
-        !self.doubtful.get() && self.sqlite.is_autocommit()
-    }
-
-    /// How long the connection waits for a lock when nothing else is asked for.
-    pub(super) const fn full_timeout(&self) -> Duration {
-        self.busy_timeout
-    }
-}
-
-impl Deref for Connection {
-    type Target = rusqlite::Connection;
-
-    fn deref(&self) -> &rusqlite::Connection {
-        &self.sqlite
-    }
-}
 
 /// Held by everything that has a store's file open.
 #[derive(Clone, Default)]
@@ -163,17 +128,17 @@ impl ManageConnection for Manager {
         if self.role == Role::Reader {
             settings::refuse_writes(&sqlite)?;
         }
-        Ok(Connection {
+        Ok(Connection::new(
             sqlite,
-            doubtful: Cell::new(false),
-            busy_timeout: self.busy_timeout,
-            _open: self.open.clone(),
-        })
+            Arc::clone(&self.planted.sql),
+            self.busy_timeout,
+            self.open.clone(),
+        ))
     }
 
     fn is_valid(&self, connection: &mut Connection) -> Result<(), StoreError> {
-        self.inner
-            .is_valid(&mut connection.sqlite)
+        connection
+            .execute_batch("")
             .map_err(super::failed_while("testing a connection"))
     }
 

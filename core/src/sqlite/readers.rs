@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use r2d2::{Pool, PooledConnection};
 
-use super::pool::{self, Connection, Manager};
+use super::connection::Connection;
+use super::pool::{self, Manager};
 use super::shelf::Shelf;
 use crate::error::StoreError;
 

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use rusqlite::ErrorCode;
 
+use super::connection::Connection;
 use super::error::failed_while;
-use super::pool::Connection;
 use super::transaction::Transaction;
 use crate::error::{Invalid, StoreError};
 

@@ -4,12 +4,14 @@
 //! in WAL mode syncs the log at each commit; with anything less an acknowledged sale can be lost when
 //! the power fails, which killing a process never shows.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 
 use super::error::failed_while;
 use crate::error::StoreError;
+use crate::transition::Sql;
 
 /// What a setting must read as, and how it is set.
 struct Setting {
@@ -44,10 +46,12 @@ const fn set(pragma: &'static str, value: &'static str, reads_as: &'static str) 
     }
 }
 
-/// What model-check changes about a connection. Empty without the feature `planted-faults`, so
+/// What model-check changes about a connection. Nothing without the feature `planted-faults`, so
 /// always for a real sale.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Planted {
+    /// The SQL of the transitions.
+    pub(super) sql: Arc<Sql>,
     /// A VFS other than the system's own.
     pub(super) vfs: Option<String>,
     /// Settings other than [`SETTINGS`]: the pragma, and what it reads as.

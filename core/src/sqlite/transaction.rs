@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::ErrorCode;
 
+use super::connection::Connection;
 use super::error::failed_while;
-use super::pool::Connection;
 use crate::error::StoreError;
+use crate::transition::Statements;
 
 /// An open transaction; dropped without a commit, it is rolled back.
 pub(super) struct Transaction<'c> {
@@ -50,6 +51,11 @@ impl<'c> Transaction<'c> {
             connection,
             open: true,
         })
+    }
+
+    /// Uses the statements of the transitions.
+    pub(super) fn statements<T>(&self, using: impl FnOnce(&Statements<'_>) -> T) -> T {
+        self.connection.statements(using)
     }
 
     /// Commits, and says what is certain about it.
@@ -118,8 +124,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("seats.sqlite");
         let planted = Planted {
-            vfs: None,
             settings: vec![("journal_mode", journal)],
+            ..Planted::default()
         };
         let wait = Duration::from_millis(20);
         let manager = Manager::new(&path, wait, planted, Role::Writer, Open::default());

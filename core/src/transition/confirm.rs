@@ -1,9 +1,9 @@
 //! Confirm a payment: Held -> Sold, or a refund that is recorded. Either way one row in `payments`,
 //! written in the transaction that decided, once for ever.
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
-use super::Sql;
+use super::Statements;
 use super::record::{self, SeatRow, StateRow, stand};
 use crate::error::StoreError;
 use crate::id::{PaymentId, Version};
@@ -26,15 +26,13 @@ pub(crate) const SQL: &str = concat!(
 /// Runs the statement; when it changed nothing, finds out whether the payment is known, and if not,
 /// records that it must be refunded, and why.
 pub(crate) fn run(
-    tx: &Connection,
-    sql: &Sql,
+    statements: &Statements<'_>,
     payment: &PaymentId,
     claim: &Claim,
     now: Timestamp,
 ) -> Result<Receipt<ConfirmOutcome>, StoreError> {
     let changed = record::execute(
-        tx,
-        &sql.confirm,
+        statements.confirm(),
         params![
             claim.seat.as_str(),
             now.as_unix_millis(),
@@ -45,12 +43,13 @@ pub(crate) fn run(
     )
     .map_err(failed_while("confirming a payment"))?;
 
-    if !changed && let Some(recorded) = record::find_payment(tx, sql, payment)? {
-        let stand = record::look_at_seat(tx, sql, &recorded.claim.seat, |seat| stand(seat, now))?;
+    if !changed && let Some(recorded) = record::find_payment(statements, payment)? {
+        let stand =
+            record::look_at_seat(statements, &recorded.claim.seat, |seat| stand(seat, now))?;
         return Ok(answer_known(recorded, claim, stand));
     }
 
-    let (decision, (version, at)) = record::look_at_seat(tx, sql, &claim.seat, |seat| {
+    let (decision, (version, at)) = record::look_at_seat(statements, &claim.seat, |seat| {
         let decision = if changed {
             Decision::Sold
         } else {
@@ -59,8 +58,7 @@ pub(crate) fn run(
         (decision, stand(seat, now))
     })?;
     record::record_payment(
-        tx,
-        sql,
+        statements,
         &PaymentRecord {
             payment: payment.clone(),
             claim: claim.clone(),

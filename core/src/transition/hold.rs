@@ -3,9 +3,9 @@
 //! A hold that would end after [`Timestamp::MAX`] is invalid, whatever the seat is: the time that it is
 //! reckoned from is that of the decision, so a clock that steps back does not make it valid.
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
-use super::Sql;
+use super::Statements;
 use super::record::{self, SeatRow, StateRow, stand};
 use crate::command::HoldRequest;
 use crate::error::{Invalid, StoreError};
@@ -31,14 +31,12 @@ pub(crate) const SQL: &str = concat!(
 
 /// Runs the statement; when it changed nothing, says why.
 pub(crate) fn run(
-    tx: &Connection,
-    sql: &Sql,
+    statements: &Statements<'_>,
     request: &HoldRequest,
     now: Timestamp,
 ) -> Result<Receipt<HoldOutcome>, StoreError> {
     let changed = record::execute(
-        tx,
-        &sql.hold,
+        statements.hold(),
         params![
             request.seat.as_str(),
             now.as_unix_millis(),
@@ -48,7 +46,7 @@ pub(crate) fn run(
     )
     .map_err(failed_while("holding a seat"))?;
 
-    record::look_at_seat(tx, sql, &request.seat, |seat| {
+    record::look_at_seat(statements, &request.seat, |seat| {
         let (version, at) = stand(seat, now);
         ends_in_time(request, at)?;
         let outcome = match seat.map(|seat| seat.state) {

@@ -1,8 +1,10 @@
 //! Rows of `seats` and `payments`, read and written: what the three transitions share.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use std::cell::RefMut;
 
-use super::Sql;
+use rusqlite::{OptionalExtension, Params, Row, Statement, params};
+
+use super::Statements;
 use crate::error::{Invalid, StoreError};
 use crate::id::{HoldId, OwnerId, PaymentId, SeatId, Version};
 use crate::invariant::Invariant;
@@ -86,21 +88,21 @@ pub(crate) fn stand(seat: Option<&SeatRow<'_>>, now: Timestamp) -> (Version, Tim
 }
 
 /// Runs a statement by primary key to its end. Did it change its row?
-pub(crate) fn execute(tx: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<bool> {
-    Ok(tx.prepare_cached(sql)?.execute(params)? > 0)
+pub(crate) fn execute(
+    statement: rusqlite::Result<RefMut<'_, Statement<'_>>>,
+    params: impl Params,
+) -> rusqlite::Result<bool> {
+    Ok(statement?.execute(params)? > 0)
 }
 
 /// Looks at a seat while its row is open; `None` when it is not there.
 pub(crate) fn look_at_seat<T>(
-    tx: &Connection,
-    sql: &Sql,
+    statements: &Statements<'_>,
     seat: &SeatId,
     look: impl FnOnce(Option<&SeatRow<'_>>) -> T,
 ) -> Result<T, StoreError> {
     const DOING: &str = "reading a seat";
-    let mut statement = tx
-        .prepare_cached(&sql.find_seat)
-        .map_err(failed_while(DOING))?;
+    let mut statement = statements.find_seat().map_err(failed_while(DOING))?;
     let mut rows = statement
         .query([seat.as_str()])
         .map_err(failed_while(DOING))?;
@@ -112,11 +114,11 @@ pub(crate) fn look_at_seat<T>(
 }
 
 pub(crate) fn find_seat(
-    tx: &Connection,
-    sql: &Sql,
+    statements: &Statements<'_>,
     seat: &SeatId,
 ) -> Result<Option<Seat>, StoreError> {
-    tx.prepare_cached(&sql.find_seat)
+    statements
+        .find_seat()
         .and_then(|mut found| {
             found
                 .query_row([seat.as_str()], |row| Ok(seat_of(row)))
@@ -127,11 +129,11 @@ pub(crate) fn find_seat(
 }
 
 pub(crate) fn find_payment(
-    tx: &Connection,
-    sql: &Sql,
+    statements: &Statements<'_>,
     payment: &PaymentId,
 ) -> Result<Option<PaymentRecord>, StoreError> {
-    tx.prepare_cached(&sql.find_payment)
+    statements
+        .find_payment()
         .and_then(|mut found| {
             found
                 .query_row([payment.as_str()], |row| Ok(payment_of(row)))
@@ -142,8 +144,7 @@ pub(crate) fn find_payment(
 }
 
 pub(crate) fn record_payment(
-    tx: &Connection,
-    sql: &Sql,
+    statements: &Statements<'_>,
     record: &PaymentRecord,
 ) -> Result<(), StoreError> {
     let (decision, reason) = match record.decision {
@@ -151,8 +152,7 @@ pub(crate) fn record_payment(
         Decision::RefundRequired(reason) => ("refund_required", Some(reason_name(reason))),
     };
     execute(
-        tx,
-        &sql.record_payment,
+        statements.record_payment(),
         params![
             record.payment.as_str(),
             record.claim.seat.as_str(),

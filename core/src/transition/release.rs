@@ -1,8 +1,8 @@
 //! Release: Held -> Free, by its owner, under the very hold that is given back.
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
-use super::Sql;
+use super::Statements;
 use super::record::{self, SeatRow, StateRow, stand};
 use crate::error::StoreError;
 use crate::outcome::{Receipt, ReleaseOutcome};
@@ -20,14 +20,12 @@ pub(crate) const SQL: &str = concat!(
 
 /// Runs the statement. A hold that is not there, or a seat that does not exist, is NotHeld.
 pub(crate) fn run(
-    tx: &Connection,
-    sql: &Sql,
+    statements: &Statements<'_>,
     claim: &Claim,
     now: Timestamp,
 ) -> Result<Receipt<ReleaseOutcome>, StoreError> {
     let changed = record::execute(
-        tx,
-        &sql.release,
+        statements.release(),
         params![
             claim.seat.as_str(),
             now.as_unix_millis(),
@@ -42,7 +40,7 @@ pub(crate) fn run(
     } else {
         ReleaseOutcome::NotHeld
     };
-    record::look_at_seat(tx, sql, &claim.seat, |seat| receipt(outcome, seat, now))
+    record::look_at_seat(statements, &claim.seat, |seat| receipt(outcome, seat, now))
 }
 
 /// The answer to a release that would change nothing; `None` if it may give the seat back.
