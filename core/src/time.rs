@@ -29,12 +29,17 @@ impl Timestamp {
         if (Self::MIN.0..=Self::MAX.0).contains(&millis) {
             Ok(Self(millis))
         } else {
-            Err(Invalid::new(
-                "timestamp",
-                format!("it is {millis} ms"),
-                format!("0 to {} ms since 1970", Self::MAX.0),
-            ))
+            Err(Self::outside(millis))
         }
+    }
+
+    #[cold]
+    fn outside(millis: i64) -> Invalid {
+        Invalid::new(
+            "timestamp",
+            format!("it is {millis} ms"),
+            format!("0 to {} ms since 1970", Self::MAX.0),
+        )
     }
 
     /// Milliseconds since 1970.
@@ -135,11 +140,14 @@ impl Clock for SystemClock {
         let millis = i64::try_from(since_1970.as_millis())
             .unwrap_or(i64::MAX)
             .min(Timestamp::MAX.0);
-        Timestamp(
-            self.latest_millis
-                .fetch_max(millis, Ordering::AcqRel)
-                .max(millis),
-        )
+        // Most readings are of a millisecond that somebody has read before: then nothing is written, and
+        // threads on other processors need not fetch it anew.
+        let latest = self.latest_millis.load(Ordering::Acquire);
+        if latest >= millis {
+            return Timestamp(latest);
+        }
+        let latest = self.latest_millis.fetch_max(millis, Ordering::AcqRel);
+        Timestamp(latest.max(millis))
     }
 }
 

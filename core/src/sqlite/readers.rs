@@ -1,8 +1,8 @@
-//! Reading connections, lent without a lock as long as one is free.
+//! Reading connections, lent without a lock that others want as long as one is free.
 //!
-//! The pool's own way of lending takes a lock and reads the time more than once, which a refusal would feel.
-//! So connections that come back are kept aside, on a shelf without locks, and the pool
-//! is asked only when there is none: then it opens one, or waits for one.
+//! The pool's own way of lending takes one lock for all and reads the time more than once, which a refusal
+//! would feel. So connections that come back are kept aside, on a shelf with a place for each processor, and
+//! the pool is asked only when there is none: then it opens one, or waits for one.
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::error::StoreError;
 pub(super) struct Readers {
     pool: Pool<Manager>,
     /// None when the pool is shared with writers, who could not get at what is kept aside.
-    aside: Option<Shelf<PooledConnection<Manager>>>,
+    aside: Option<Shelf<Box<PooledConnection<Manager>>>>,
     timeout: Duration,
 }
 
@@ -27,7 +27,7 @@ impl Readers {
     pub(super) fn of_their_own(pool: Pool<Manager>, timeout: Duration) -> Self {
         let size = usize::try_from(pool.max_size()).unwrap_or(1);
         Self {
-            aside: Some(Shelf::with_room_for(size)),
+            aside: Some(Shelf::with_room_for(size, processor)),
             ..Self::shared_with_writers(pool, timeout)
         }
     }
@@ -43,7 +43,7 @@ impl Readers {
 
     /// Borrows a connection. None to be had in time is [`StoreError::Busy`].
     pub(super) fn lend(&self) -> Result<Reader<'_>, StoreError> {
-        let from_pool = || pool::lend(&self.pool, self.timeout);
+        let from_pool = || pool::lend(&self.pool, self.timeout).map(Box::new);
         let connection = match &self.aside {
             Some(aside) => aside.take(from_pool),
             None => from_pool(),
@@ -55,7 +55,7 @@ impl Readers {
     }
 
     /// What is dropped here goes to the pool, which closes what must not be lent again.
-    fn put_back(&self, connection: PooledConnection<Manager>) {
+    fn put_back(&self, connection: Box<PooledConnection<Manager>>) {
         if let Some(aside) = &self.aside
             && connection.may_be_lent_again()
         {
@@ -64,10 +64,22 @@ impl Readers {
     }
 }
 
+/// The number of the processor that this thread runs on at the moment.
+#[cfg(target_os = "linux")]
+fn processor() -> usize {
+    nix::sched::sched_getcpu().unwrap_or(0)
+}
+
+/// Not every system tells: then all begin at one place, and those who find it taken go on from there.
+#[cfg(not(target_os = "linux"))]
+const fn processor() -> usize {
+    0
+}
+
 /// A lent connection.
 pub(super) struct Reader<'r> {
     readers: &'r Readers,
-    connection: Option<PooledConnection<Manager>>,
+    connection: Option<Box<PooledConnection<Manager>>>,
 }
 
 impl Deref for Reader<'_> {

@@ -1,66 +1,65 @@
-//! Things kept aside so that lending one takes no lock, in front of somebody who lends with one.
+//! Things kept aside so that lending one is little work, in front of somebody who lends with a lock.
 //!
-//! The one that was used last is lent next, as far as that can be had for little: its memory is still in
-//! the processor's cache, and what it knows of the database is the freshest.
+//! A thread looks first at the place of the processor that it runs on. Threads that run at once then take
+//! different things and share no memory; and a thing is lent again where it was used last, so what it needs is
+//! still in that processor's cache, and what it knows of the database is the freshest that there is.
 //!
 //! Nobody waits in vain: who finds none says that it waits, looks once more, and only then asks behind;
 //! who brings one back puts it aside, and then, if somebody waits, hands one on to behind. Whichever of
-//! the two comes first, one of them sees the other. Checked on many schedules in `shelf_tests.rs`, where
-//! also nothing is lost or lent twice. That scheduler runs every operation in one order that all threads
-//! see, so which memory orderings this needs is beyond it, and stands beside each.
+//! the two comes first, one of them sees the other. Checked on many schedules in `shelf_tests.rs`, as is
+//! that nothing is lost or lent twice. The scheduler there runs every operation in one order that all
+//! threads see, so it can not show that the two fences are needed: without them each of the two could miss
+//! what the other wrote before it looked.
 
-use super::shelf_sync::{AtomicU64, AtomicUsize, Mutex, Ordering, fence};
+use super::shelf_sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence};
 
 /// Things kept aside. The one behind is given as closures: it lends to those who find none here, and
 /// gets what is handed on.
 pub(super) struct Shelf<T> {
-    /// Only who took the bit of a place from one of the two sets touches it, so its lock is always free.
-    places: Vec<Mutex<Option<T>>>,
-    full: Places,
-    empty: Places,
+    places: Vec<Place<T>>,
+    /// The number of the processor that the thread runs on, or any other number: it only decides where a search begins.
+    processor: fn() -> usize,
     waiting: AtomicUsize,
 }
 
-/// A set of places, one bit each.
-struct Places(AtomicU64);
+/// Room for one thing. No two places share a line of a processor's cache, which is 64 bytes, or two of them.
+#[repr(align(128))]
+struct Place<T>(Mutex<Option<T>>);
 
-impl Places {
-    /// Takes the lowest, if there is one.
-    fn take(&self) -> Option<usize> {
-        let mut set = self.0.load(Ordering::Acquire);
-        while set != 0 {
-            let rest = set & (set - 1);
-            let took = self
-                .0
-                .compare_exchange_weak(set, rest, Ordering::AcqRel, Ordering::Acquire);
-            match took {
-                Ok(_) => return usize::try_from(set.trailing_zeros()).ok(),
-                Err(other) => set = other,
-            }
+/// What a search does with a place that somebody else looks at, at this very moment.
+#[derive(Clone, Copy)]
+enum Taken {
+    /// Goes on to the next.
+    Skip,
+    /// Waits for it: it may be the one.
+    Wait,
+}
+
+impl<T> Place<T> {
+    fn look(&self, taken: Taken) -> Option<MutexGuard<'_, Option<T>>> {
+        match taken {
+            Taken::Skip => self.0.try_lock().ok(),
+            Taken::Wait => self.0.lock().ok(),
         }
-        None
-    }
-
-    fn add(&self, place: usize) {
-        self.0.fetch_or(1 << place, Ordering::AcqRel);
     }
 }
 
 impl<T> Shelf<T> {
     /// Room for so many, from 1 to 64: what there are more is handed on.
-    pub(super) fn with_room_for(size: usize) -> Self {
-        let size = size.clamp(1, 64);
+    pub(super) fn with_room_for(size: usize, processor: fn() -> usize) -> Self {
+        let place = || Place(Mutex::new(None));
         Self {
-            places: (0..size).map(|_| Mutex::new(None)).collect(),
-            full: Places(AtomicU64::new(0)),
-            empty: Places(AtomicU64::new(u64::MAX >> (64 - size))),
+            places: std::iter::repeat_with(place)
+                .take(size.clamp(1, 64))
+                .collect(),
+            processor,
             waiting: AtomicUsize::new(0),
         }
     }
 
     /// One that was kept aside, or one that `behind` lends, which may wait for what is handed on to it.
     pub(super) fn take<E>(&self, behind: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        match self.pop() {
+        match self.find(Taken::Skip) {
             Some(found) => Ok(found),
             None => self.wait(behind),
         }
@@ -70,7 +69,7 @@ impl<T> Shelf<T> {
     fn wait<E>(&self, behind: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let found = self.pop().map_or_else(behind, Ok);
+        let found = self.find(Taken::Wait).map_or_else(behind, Ok);
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         found
     }
@@ -78,30 +77,41 @@ impl<T> Shelf<T> {
     /// Keeps it aside, or returns what is to be handed on to behind.
     #[must_use = "somebody waits for it"]
     pub(super) fn put_back(&self, thing: T) -> Option<T> {
+        // Not put where somebody who comes just now could take it first.
         if self.waiting.load(Ordering::SeqCst) > 0 {
             return Some(thing);
         }
-        let Some(place) = self.empty.take() else {
-            return Some(thing);
-        };
-        *self.at(place) = Some(thing);
-        self.full.add(place);
+        let too_many = self.keep(thing);
+        if too_many.is_some() {
+            return too_many;
+        }
         fence(Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
-            return self.pop();
+            return self.find(Taken::Wait);
         }
         None
     }
 
-    fn pop(&self) -> Option<T> {
-        let place = self.full.take()?;
-        let thing = self.at(place).take();
-        self.empty.add(place);
-        thing
+    /// Takes the first thing there is.
+    fn find(&self, taken: Taken) -> Option<T> {
+        self.search(|place| place.look(taken)?.take())
     }
 
-    fn at(&self, place: usize) -> impl std::ops::DerefMut<Target = Option<T>> + '_ {
-        let place = self.places[place].lock();
-        place.unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Puts a thing into the first place that is empty, or returns it.
+    fn keep<'s>(&'s self, thing: T) -> Option<T> {
+        let empty = |place: &'s Place<T>| place.look(Taken::Skip).filter(|place| place.is_none());
+        match self.search(empty) {
+            Some(mut place) => place.replace(thing),
+            None => Some(thing),
+        }
+    }
+
+    /// Looks at one place after the other, that of this processor first, until something is found.
+    fn search<'s, F>(&'s self, look: impl Fn(&'s Place<T>) -> Option<F>) -> Option<F> {
+        let first = (self.processor)() % self.places.len();
+        let (before, from) = self.places.split_at(first);
+        from.iter()
+            .find_map(&look)
+            .or_else(|| before.iter().find_map(look))
     }
 }

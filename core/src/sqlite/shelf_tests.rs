@@ -3,8 +3,8 @@
 //! This compiles `shelf.rs` a second time, on shuttle's atomics and locks. A thread that waits in vain is a deadlock, which the scheduler reports with the schedule.
 
 mod shelf_sync {
-    pub(super) use shuttle::sync::Mutex;
-    pub(super) use shuttle::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+    pub(super) use shuttle::sync::atomic::{AtomicUsize, Ordering, fence};
+    pub(super) use shuttle::sync::{Mutex, MutexGuard};
 }
 
 #[expect(
@@ -13,6 +13,8 @@ mod shelf_sync {
 )]
 #[path = "shelf.rs"]
 mod shelf;
+
+use std::cell::Cell;
 
 use shelf::Shelf;
 use shuttle::scheduler::DfsScheduler;
@@ -42,9 +44,21 @@ impl Behind {
     }
 }
 
+thread_local! {
+    /// Where the last search began. The scheduler runs all its threads on one.
+    static PROCESSOR: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Each search begins one place further on than the last: the worst that threads can do that are moved from
+/// one processor to another.
+fn moving() -> usize {
+    PROCESSOR.replace(PROCESSOR.get() + 1)
+}
+
 /// So many threads borrow one of so many things, each so often, and at the end all things are there.
 fn run(threads: usize, things: usize, rounds: usize) {
-    let shelf = Arc::new(Shelf::with_room_for(things));
+    PROCESSOR.set(0);
+    let shelf = Arc::new(Shelf::with_room_for(things, moving));
     let behind = Arc::new(Behind {
         things: Mutex::new((0..things).collect()),
         brought: Condvar::new(),
@@ -77,16 +91,41 @@ fn run(threads: usize, things: usize, rounds: usize) {
 #[test]
 fn what_is_kept_aside_is_lent_once_and_what_has_no_room_is_handed_on() {
     let one_thread = || {
-        let shelf = Shelf::with_room_for(2);
+        let shelf = Shelf::with_room_for(2, || 0);
         let take = || shelf.take(|| Err(()));
         assert_eq!(take(), Err(()), "an empty shelf asks behind");
         assert_eq!(shelf.put_back('a'), None);
         assert_eq!(shelf.put_back('b'), None);
         assert_eq!(shelf.put_back('c'), Some('c'));
         assert_eq!((take(), take(), take()), (Ok('a'), Ok('b'), Err(())));
-        // The last that came back is in the lowest place, and is lent next.
         assert_eq!(shelf.put_back('b'), None);
         assert_eq!((take(), take()), (Ok('b'), Err(())));
+    };
+    shuttle::check_random(one_thread, 1);
+}
+
+#[test]
+fn a_thing_is_lent_again_on_the_processor_that_used_it_last() {
+    let one_thread = || {
+        let shelf = Shelf::with_room_for(3, || PROCESSOR.get());
+        let on = |processor| PROCESSOR.set(processor);
+        let take = || shelf.take(|| Err(()));
+        for (processor, thing) in [(2, 'c'), (0, 'a'), (1, 'b')] {
+            on(processor);
+            assert_eq!(shelf.put_back(thing), None);
+        }
+        // Of more processors than places some share one.
+        for (processor, thing) in [(1, 'b'), (5, 'c'), (3, 'a')] {
+            on(processor);
+            assert_eq!(take(), Ok(thing));
+        }
+        on(1);
+        assert_eq!((shelf.put_back('b'), shelf.put_back('a')), (None, None));
+        on(0);
+        assert_eq!(take(), Ok('b'), "the first of the others");
+        on(2);
+        assert_eq!(take(), Ok('a'));
+        assert_eq!(take(), Err(()));
     };
     shuttle::check_random(one_thread, 1);
 }

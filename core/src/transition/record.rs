@@ -2,6 +2,7 @@
 
 use std::cell::RefMut;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Params, Row, Statement, params};
 
 use super::Statements;
@@ -223,25 +224,36 @@ fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, Unreadable> {
     Ok(text.map_err(rusqlite::Error::from)?)
 }
 
+fn integer(row: &Row<'_>, column: usize) -> Result<i64, Unreadable> {
+    match row.get_ref(column)? {
+        ValueRef::Integer(number) => Ok(number),
+        // An error that says what is there instead.
+        _ => Ok(row.get(column)?),
+    }
+}
+
 fn seat_row<'r>(row: &'r Row<'_>) -> Result<SeatRow<'r>, Unreadable> {
-    let hold_id = || -> Result<_, Unreadable> { Ok(HoldId::new(row.get(4)?)?) };
-    let state = match text(row, 1)? {
-        "free" => StateRow::Free,
-        "held" => StateRow::Held {
+    let hold_id = || -> Result<_, Unreadable> { Ok(HoldId::new(integer(row, 4)?)?) };
+    let state = match row.get_ref(1)? {
+        ValueRef::Text(b"free") => StateRow::Free,
+        ValueRef::Text(b"held") => StateRow::Held {
             owner: text(row, 3)?,
             hold_id: hold_id()?,
-            expires: Timestamp::from_unix_millis(row.get(5)?)?,
+            expires: Timestamp::from_unix_millis(integer(row, 5)?)?,
         },
-        "sold" => StateRow::Sold {
+        ValueRef::Text(b"sold") => StateRow::Sold {
             owner: text(row, 3)?,
             hold_id: hold_id()?,
         },
-        other => return Err(Unreadable::Shape(format!("no state is called {other:?}"))),
+        _ => {
+            let problem = format!("no state is called {:?}", text(row, 1)?);
+            return Err(Unreadable::Shape(problem));
+        }
     };
     Ok(SeatRow {
         state,
-        version: Version::new(row.get(2)?)?,
-        changed_at: Timestamp::from_unix_millis(row.get(7)?)?,
+        version: Version::new(integer(row, 2)?)?,
+        changed_at: Timestamp::from_unix_millis(integer(row, 7)?)?,
     })
 }
 
@@ -296,11 +308,11 @@ fn read_payment(row: &Row<'_>) -> Result<PaymentRecord, Unreadable> {
         claim: Claim {
             seat: SeatId::new(text(1)?)?,
             owner: OwnerId::new(text(2)?)?,
-            hold_id: HoldId::new(row.get(3)?)?,
+            hold_id: HoldId::new(integer(row, 3)?)?,
         },
         decision,
-        version: Version::new(row.get(6)?)?,
-        decided_at: Timestamp::from_unix_millis(row.get(7)?)?,
+        version: Version::new(integer(row, 6)?)?,
+        decided_at: Timestamp::from_unix_millis(integer(row, 7)?)?,
     })
 }
 
