@@ -132,6 +132,20 @@ pub struct SystemClock {
     latest_millis: AtomicI64,
 }
 
+impl SystemClock {
+    /// The later of what the system says now and what was read before.
+    fn not_backwards(&self, millis: i64) -> i64 {
+        // Most readings are of a millisecond that somebody has read before: then nothing is written, and
+        // threads on other processors need not fetch it anew.
+        let latest = self.latest_millis.load(Ordering::Acquire);
+        if latest >= millis {
+            return latest;
+        }
+        let latest = self.latest_millis.fetch_max(millis, Ordering::AcqRel);
+        latest.max(millis)
+    }
+}
+
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since_1970 = SystemTime::now()
@@ -140,14 +154,7 @@ impl Clock for SystemClock {
         let millis = i64::try_from(since_1970.as_millis())
             .unwrap_or(i64::MAX)
             .min(Timestamp::MAX.0);
-        // Most readings are of a millisecond that somebody has read before: then nothing is written, and
-        // threads on other processors need not fetch it anew.
-        let latest = self.latest_millis.load(Ordering::Acquire);
-        if latest >= millis {
-            return Timestamp(latest);
-        }
-        let latest = self.latest_millis.fetch_max(millis, Ordering::AcqRel);
-        Timestamp(latest.max(millis))
+        Timestamp(self.not_backwards(millis))
     }
 }
 
@@ -214,10 +221,44 @@ mod tests {
     }
 
     #[test]
+    fn the_system_clock_says_what_the_system_says() {
+        let clock = SystemClock::default();
+        let of_the_system = || {
+            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+            i64::try_from(since_1970.expect("after 1970").as_millis()).expect("before 9999")
+        };
+        for _ in 0..3 {
+            let before = of_the_system();
+            let now = clock.now().0;
+            assert!(before <= now && now <= of_the_system());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    #[test]
     fn the_system_clock_does_not_run_backwards() {
         let clock = SystemClock::default();
+        let read = [5, 7, 7, 6, 8, 1, 9].map(|millis| clock.not_backwards(millis));
+        assert_eq!(read, [5, 7, 7, 7, 8, 8, 9]);
         let ahead = clock.now().0 + 1_000_000;
-        clock.latest_millis.store(ahead, Ordering::Release);
+        clock.not_backwards(ahead);
         assert_eq!(clock.now(), Timestamp(ahead));
+    }
+
+    #[test]
+    fn the_system_clock_does_not_run_backwards_between_threads() {
+        let clock = SystemClock::default();
+        std::thread::scope(|scope| {
+            for parity in [0, 1] {
+                let clock = &clock;
+                scope.spawn(move || {
+                    for step in 0..200_000 {
+                        let read = clock.not_backwards(2 * step + parity);
+                        assert!(read >= 2 * step + parity);
+                        assert!(clock.not_backwards(0) >= read, "another thread set it back");
+                    }
+                });
+            }
+        });
     }
 }

@@ -6,10 +6,12 @@
 //!
 //! Nobody waits in vain: who finds none says that it waits, looks once more, and only then asks behind;
 //! who brings one back puts it aside, and then, if somebody waits, hands one on to behind. Whichever of
-//! the two comes first, one of them sees the other. Checked on many schedules in `shelf_tests.rs`, as is
-//! that nothing is lost or lent twice. The scheduler there runs every operation in one order that all
-//! threads see, so it can not show that the two fences are needed: without them each of the two could miss
-//! what the other wrote before it looked.
+//! the two comes first, one of them sees the other. A place at which somebody else looks at that moment is
+//! passed over: who looks there either takes what is there, and will bring it back, or brings one back itself,
+//! and then looks whether somebody waits. Checked on many schedules in `shelf_tests.rs`, as is that nothing is
+//! lost or lent twice. The scheduler there runs every operation in one order that all threads see, so it can
+//! not show that the two fences are needed: without them each of the two could miss what the other wrote
+//! before it looked.
 
 use super::shelf_sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence};
 
@@ -17,7 +19,7 @@ use super::shelf_sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence};
 /// gets what is handed on.
 pub(super) struct Shelf<T> {
     places: Vec<Place<T>>,
-    /// The number of the processor that the thread runs on, or any other number: it only decides where a search begins.
+    /// The number of the processor that the thread runs on. It only decides where a search begins.
     processor: fn() -> usize,
     waiting: AtomicUsize,
 }
@@ -26,21 +28,10 @@ pub(super) struct Shelf<T> {
 #[repr(align(128))]
 struct Place<T>(Mutex<Option<T>>);
 
-/// What a search does with a place that somebody else looks at, at this very moment.
-#[derive(Clone, Copy)]
-enum Taken {
-    /// Goes on to the next.
-    Skip,
-    /// Waits for it: it may be the one.
-    Wait,
-}
-
 impl<T> Place<T> {
-    fn look(&self, taken: Taken) -> Option<MutexGuard<'_, Option<T>>> {
-        match taken {
-            Taken::Skip => self.0.try_lock().ok(),
-            Taken::Wait => self.0.lock().ok(),
-        }
+    /// What is there; `None` while somebody else looks.
+    fn look(&self) -> Option<MutexGuard<'_, Option<T>>> {
+        self.0.try_lock().ok()
     }
 }
 
@@ -59,7 +50,7 @@ impl<T> Shelf<T> {
 
     /// One that was kept aside, or one that `behind` lends, which may wait for what is handed on to it.
     pub(super) fn take<E>(&self, behind: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        match self.find(Taken::Skip) {
+        match self.find() {
             Some(found) => Ok(found),
             None => self.wait(behind),
         }
@@ -69,7 +60,7 @@ impl<T> Shelf<T> {
     fn wait<E>(&self, behind: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let found = self.find(Taken::Wait).map_or_else(behind, Ok);
+        let found = self.find().map_or_else(behind, Ok);
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         found
     }
@@ -77,29 +68,25 @@ impl<T> Shelf<T> {
     /// Keeps it aside, or returns what is to be handed on to behind.
     #[must_use = "somebody waits for it"]
     pub(super) fn put_back(&self, thing: T) -> Option<T> {
-        // Not put where somebody who comes just now could take it first.
-        if self.waiting.load(Ordering::SeqCst) > 0 {
-            return Some(thing);
-        }
         let too_many = self.keep(thing);
         if too_many.is_some() {
             return too_many;
         }
         fence(Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
-            return self.find(Taken::Wait);
+            return self.find();
         }
         None
     }
 
     /// Takes the first thing there is.
-    fn find(&self, taken: Taken) -> Option<T> {
-        self.search(|place| place.look(taken)?.take())
+    fn find(&self) -> Option<T> {
+        self.search(|place| place.look()?.take())
     }
 
     /// Puts a thing into the first place that is empty, or returns it.
     fn keep<'s>(&'s self, thing: T) -> Option<T> {
-        let empty = |place: &'s Place<T>| place.look(Taken::Skip).filter(|place| place.is_none());
+        let empty = |place: &'s Place<T>| place.look().filter(|place| place.is_none());
         match self.search(empty) {
             Some(mut place) => place.replace(thing),
             None => Some(thing),

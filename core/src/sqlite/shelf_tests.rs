@@ -125,6 +125,10 @@ fn a_thing_is_lent_again_on_the_processor_that_used_it_last() {
         assert_eq!(take(), Ok('b'), "the first of the others");
         on(2);
         assert_eq!(take(), Ok('a'));
+        on(0);
+        assert_eq!(shelf.put_back('a'), None);
+        on(2);
+        assert_eq!(take(), Ok('a'), "the search goes around");
         assert_eq!(take(), Err(()));
     };
     shuttle::check_random(one_thread, 1);
