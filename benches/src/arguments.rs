@@ -4,6 +4,8 @@
 //! (criterion 0.8.2, `Criterion::configure_from_args`), read once more, to know three things: what is
 //! to be done, which benches are meant, and why the figures may not be comparable.
 
+use std::time::Duration;
+
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use regex::Regex;
 
@@ -50,6 +52,60 @@ const ANALYSIS: [&str; 4] = [
     "significance-level",
 ];
 
+/// What a number may be; for another one criterion has a panic.
+struct Allowed {
+    option: &'static str,
+    is_it: fn(&str) -> bool,
+    in_words: &'static str,
+}
+
+const NUMBERS: [Allowed; 8] = {
+    const fn allowed(
+        option: &'static str,
+        is_it: fn(&str) -> bool,
+        in_words: &'static str,
+    ) -> Allowed {
+        Allowed {
+            option,
+            is_it,
+            in_words,
+        }
+    }
+    const SECONDS: &str = "a number of seconds above 0";
+    const PART: &str = "a number between 0 and 1";
+    [
+        allowed("sample-size", |text| whole(text) >= 10, "10 or more"),
+        allowed("nresamples", |text| whole(text) >= 1, "1 or more"),
+        allowed("measurement-time", is_a_time, SECONDS),
+        allowed("warm-up-time", is_a_time, SECONDS),
+        allowed("profile-time", is_a_time, SECONDS),
+        allowed("confidence-level", is_a_part, PART),
+        allowed("significance-level", is_a_part, PART),
+        allowed("noise-threshold", is_positive, "a number above 0"),
+    ]
+};
+
+/// The whole number, or 0.
+fn whole(text: &str) -> u64 {
+    text.parse().unwrap_or(0)
+}
+
+fn is_a_time(text: &str) -> bool {
+    let time = text.parse().ok();
+    time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .is_some_and(|time| time > Duration::ZERO)
+}
+
+fn is_a_part(text: &str) -> bool {
+    text.parse::<f64>()
+        .is_ok_and(|part| 0.0 < part && part < 1.0)
+}
+
+fn is_positive(text: &str) -> bool {
+    text.parse::<f64>()
+        .is_ok_and(|number| 0.0 < number && number.is_finite())
+}
+
 /// What a bench is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -88,7 +144,7 @@ impl Arguments {
     /// for an option that does not exist.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the filter is no regular expression.
+    /// [`Error::Usage`] when the filter is no regular expression, or a number is out of range.
     pub fn of_this_process(about: &'static str) -> Result<Self, Error> {
         Self::from_matches(&command(about).get_matches())
     }
@@ -108,14 +164,28 @@ impl Arguments {
             _ if found.get_flag("ignored") => Some(Filter::Nothing),
             Some(name) if found.get_flag("exact") => Some(Filter::Exactly(name)),
             Some(part) => Some(Filter::Contains(Regex::new(&part).map_err(|error| {
+                // Before its last line it draws where in the expression that is.
                 let text = error.to_string();
-                let reason = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let reason = text.lines().last().unwrap_or_default();
+                let reason = reason.trim_start_matches("error: ");
                 Error::Usage(format!(
                     "the filter {part:?} is no regular expression: {reason}"
                 ))
             })?)),
             None => None,
         };
+        for Allowed {
+            option,
+            is_it,
+            in_words,
+        } in &NUMBERS
+        {
+            if let Some(value) = text(option).filter(|value| !is_it(value)) {
+                return Err(Error::Usage(format!(
+                    "--{option} {value}: it must be {in_words}"
+                )));
+            }
+        }
         let sampling = SAMPLING
             .into_iter()
             .filter_map(|name| text(name).map(|value| format!("--{name} {value}")))
@@ -138,6 +208,12 @@ impl Arguments {
             Some(Filter::Exactly(whole)) => whole == name,
             Some(Filter::Nothing) => false,
         }
+    }
+
+    /// Takes out the options that change how long or how often is measured, for a bench that does not ask
+    /// them, and returns them.
+    pub fn without_sampling(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.sampling)
     }
 
     /// Are samples taken in this run, and kept? `--load-baseline` takes none, `--discard-baseline`
@@ -271,15 +347,64 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_criterion_would_not_take_is_one_line() {
+        for (line, expected) in [
+            ("--sample-size 9", "--sample-size 9: it must be 10 or more"),
+            (
+                "--sample-size 1.5",
+                "--sample-size 1.5: it must be 10 or more",
+            ),
+            ("--nresamples 0", "--nresamples 0: it must be 1 or more"),
+            (
+                "--measurement-time 0",
+                "--measurement-time 0: it must be a number of seconds above 0",
+            ),
+            (
+                "--warm-up-time 1e300",
+                "--warm-up-time 1e300: it must be a number of seconds above 0",
+            ),
+            (
+                "--profile-time x",
+                "--profile-time x: it must be a number of seconds above 0",
+            ),
+            (
+                "--confidence-level 1",
+                "--confidence-level 1: it must be a number between 0 and 1",
+            ),
+            (
+                "--noise-threshold 0",
+                "--noise-threshold 0: it must be a number above 0",
+            ),
+        ] {
+            let words = ["bench", "--bench"]
+                .into_iter()
+                .chain(line.split_whitespace());
+            let found = command("").get_matches_from(words);
+            let error = Arguments::from_matches(&found).expect_err(line);
+            assert_eq!(error.to_string(), expected);
+        }
+        read(
+            "--bench --sample-size 10 --nresamples 1 --measurement-time 0.5 --confidence-level 0.9",
+        );
+    }
+
+    #[test]
+    fn a_bench_with_samples_of_its_own_says_what_it_leaves_out() {
+        let mut arguments = read("--bench --sample-size 10 --warm-up-time 1");
+        let left_out = ["--sample-size 10", "--warm-up-time 1"];
+        assert_eq!(arguments.without_sampling(), left_out);
+        assert!(arguments.not_comparable_because().is_empty());
+    }
+
+    #[test]
     fn a_filter_that_is_no_regular_expression_is_one_line() {
         let found = command("").get_matches_from(["bench", "ho(ld"]);
         let error = Arguments::from_matches(&found)
             .expect_err("invalid")
             .to_string();
-        assert!(
-            error.starts_with("the filter \"ho(ld\" is no regular expression"),
-            "{error}"
+        assert_eq!(
+            error,
+            "the filter \"ho(ld\" is no regular expression: unclosed group"
         );
-        assert!(!error.contains('\n'));
     }
 }

@@ -104,7 +104,7 @@ pub fn stop(error: Error) -> ! {
 }
 
 /// Runs a bench and turns its end into an exit code: 0 when it ended well and nothing was found, 1
-/// when it could not run, 3 when a check found a violation.
+/// when it could not run, 2 when the command line is wrong, 3 when a check found a violation.
 pub fn exit(run: impl FnOnce() -> Result<Option<Verdict>, Error>) -> ExitCode {
     let ended =
         panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|thrown| Err(caught(thrown)));
@@ -116,7 +116,10 @@ pub fn exit(run: impl FnOnce() -> Result<Option<Verdict>, Error>) -> ExitCode {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", error.to_string().replace('\n', " "));
-            ExitCode::FAILURE
+            match error {
+                Error::Usage(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

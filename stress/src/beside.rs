@@ -90,16 +90,17 @@ impl Beside {
                 time,
                 verdict,
             } => {
-                let beside = match time {
-                    Some(time) => format!("{}/s beside, in {}", short_rate(*rate), typed(*time)),
-                    None => format!("{}/s beside, as many calls", short_rate(*rate)),
+                let length = match time {
+                    Some(time) => format!("in {}", typed(*time)),
+                    None => String::new(), // as many calls
                 };
                 let checked = match verdict {
-                    Verdict::Holds => "which holds".to_owned(),
-                    other => format!("which is {}, see --engine queue", other.name()),
+                    Verdict::Holds => "all checks hold".to_owned(),
+                    other => format!("{}: see --engine queue", other.name()),
                 };
                 let times = format!("{:.1} times as many", rate / ours);
-                line(&mut out, "queue", &[beside, times, checked]);
+                let same_load = format!("{}/s with the same load", short_rate(*rate));
+                line(&mut out, "queue", &[same_load, length, times, checked]);
             }
             Self::NotRun(why) => {
                 out = paragraph(&format!("queue     not measured beside: {why}"), 0, 10);

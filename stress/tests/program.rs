@@ -331,7 +331,7 @@ fn without_the_queue_one_line_says_what_the_queue_makes_of_the_load() {
     let line = out.lines().find(|line| line.starts_with("queue "));
     let line = line.unwrap_or_else(|| panic!("no such line:\n{out}"));
     assert!(
-        line.contains("/s beside, as many calls") && line.ends_with("which holds"),
+        line.contains("/s with the same load, ") && line.ends_with("all checks hold"),
         "{line}"
     );
     only_file_in(folder.path()); // the run that was asked for has evidence, no other

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Option<Verdict>, Error> {
-    let arguments = Arguments::of_this_process(
+    let mut arguments = Arguments::of_this_process(
         "How near the seat store is to what the disk and SQLite can give",
     )?;
     let chosen: Vec<Question> = QUESTIONS
@@ -73,6 +73,13 @@ fn run() -> Result<Option<Verdict>, Error> {
     if arguments.mode == Mode::Profile || arguments.mode == Mode::Measure && !arguments.measures() {
         println!("limits: only criterion's benches can be profiled or loaded; nothing was run");
         return Ok(None);
+    }
+    if chosen.is_empty() {
+        println!("limits: nothing here matches the filter; --list names the questions");
+        return Ok(None);
+    }
+    for option in arguments.without_sampling() {
+        println!("limits: {option} changes nothing here, its rounds have a length of their own");
     }
     let clock = Instant::now();
     let context = Context::new(&arguments, env!("CARGO_TARGET_TMPDIR"));
