@@ -60,7 +60,7 @@ impl Comparison<'_> {
     /// What a side did, for a reader.
     pub(crate) fn shown(&self, side: &Side) -> String {
         match self.by {
-            By::Rate => format!("{} /s", rounded(1e9 / side.median_ns())),
+            By::Rate => format!("{}/s", rounded(1e9 / side.median_ns())),
             By::Time => time(side.median_ns()),
         }
     }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
 use evidence::{Builder, Check, Figure, Histogram, Labels, Operation, Rule, Samples, Unit};
 
 use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::race::Crowd;
+use crate::ratios::{Ratios, Row};
 use crate::rounds::{Side, Spread};
 use crate::shown::significant;
 
@@ -16,34 +15,16 @@ use crate::shown::significant;
 #[derive(Debug)]
 pub struct Findings {
     statement: Builder,
-    table: Table,
-    rows: usize,
+    ratios: Ratios,
     sides: BTreeSet<String>,
 }
 
 impl Findings {
     /// Nothing yet; all that is found goes into this statement.
     pub fn new(statement: Builder) -> Self {
-        let mut table = Table::new();
-        table.load_style(NOTHING).set_header([
-            "",
-            "measured",
-            "yardstick",
-            "",
-            "ratio",
-            "rounds",
-            "aim",
-            "",
-        ]);
-        for column in [1, 2, 4, 5, 6] {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
         Self {
             statement,
-            table,
-            rows: 0,
+            ratios: Ratios::new(),
             sides: BTreeSet::new(),
         }
     }
@@ -65,7 +46,7 @@ impl Findings {
 
     /// The table of all comparisons so far; nothing when there is none.
     pub fn table(&self) -> Option<String> {
-        (self.rows > 0).then(|| self.table.trim_fmt())
+        self.ratios.shown()
     }
 
     /// Keeps the samples of a side, once.
@@ -83,14 +64,14 @@ impl Findings {
     /// Adds a comparison.
     pub fn compare(&mut self, comparison: Comparison<'_>) {
         let ratio = self.keep(comparison);
-        self.row(
-            comparison.what,
-            &comparison.shown(comparison.ours),
-            &comparison.shown(comparison.yardstick),
-            comparison.beside,
+        self.ratios.add(Row {
+            what: comparison.what,
+            ours: comparison.shown(comparison.ours),
+            beside: comparison.beside,
+            yardstick: comparison.shown(comparison.yardstick),
             ratio,
-            comparison.aim,
-        );
+            aim: comparison.aim,
+        });
     }
 
     /// Keeps a comparison that stands in a table of its own, and gives its ratio.
@@ -150,46 +131,15 @@ impl Findings {
             least: each.clone().fold(f64::INFINITY, f64::min),
             greatest: each.fold(0.0, f64::max),
         };
-        // The index is a ratio already, so it stands in both places; the yardstick's stands beside it.
-        self.row(
+        // The index is a ratio already, so it stands in both places.
+        self.ratios.add(Row {
             what,
-            &significant(index.median),
-            &significant(theirs.fairness()),
+            ours: significant(index.median),
             beside,
-            index,
+            yardstick: significant(theirs.fairness()),
+            ratio: index,
             aim,
-        );
-    }
-
-    fn row(
-        &mut self,
-        what: &str,
-        ours: &str,
-        yardstick: &str,
-        beside: &str,
-        ratio: Spread,
-        aim: Option<(Rule, f64)>,
-    ) {
-        let spread = format!(
-            "{} to {}",
-            significant(ratio.least),
-            significant(ratio.greatest)
-        );
-        let (wanted, met) = match aim {
-            None => (String::new(), ""),
-            Some((rule, limit)) => (
-                format!("{} {}", rule.sign(), significant(limit)),
-                if rule.keeps(ratio.median, limit) {
-                    "met"
-                } else {
-                    "missed"
-                },
-            ),
-        };
-        let ratio = significant(ratio.median);
-        self.rows += 1;
-        self.table
-            .add_row([what, ours, yardstick, beside, &ratio, &spread, &wanted, met]);
+        });
     }
 
     /// Keeps what a crowd was answered, and its waits.
@@ -274,7 +224,7 @@ mod tests {
         };
         found.compare(comparison);
         found.compare(Comparison {
-            what: "time of an attempt",
+            what: "time of one",
             by: By::Time,
             aim: Some((Rule::AtMost, 0.01)),
             ..comparison
@@ -291,21 +241,27 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            rows[0],
+            rows,
             [
-                "attempts",
-                "850 /s",
-                "100 /s",
-                "one commit each",
-                "8.50",
-                "8.00 to 17.0",
-                ">= 8.00",
-                "met"
+                vec!["attempts", "850/s"],
+                vec![
+                    "one commit each",
+                    "100/s",
+                    "8.50",
+                    "8.00–17.0",
+                    ">= 8",
+                    "yes"
+                ],
+                vec!["time of one", "1.18 ms"],
+                vec![
+                    "one commit each",
+                    "10.0 ms",
+                    "0.118",
+                    "0.0588–0.125",
+                    "<= 0.01",
+                    "no"
+                ],
             ]
-        );
-        assert_eq!(
-            rows[1][4..],
-            ["0.118", "0.0588 to 0.125", "<= 0.0100", "missed"]
         );
 
         let statement = found.into_statement().build().expect("agrees with itself");
@@ -339,9 +295,8 @@ mod tests {
         );
         let table = found.table().expect("a row");
         assert!(
-            table.contains("1.00      0.500  one commit each")
-                && table.contains("0.500 to 0.500")
-                && table.contains("met"),
+            table.contains("Jain index")
+                && table.contains("0.500   1.00  0.500–0.500  >= 0.98  yes"),
             "{table}"
         );
         let statement = found.into_statement().build().expect("agrees with itself");

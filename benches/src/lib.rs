@@ -18,6 +18,7 @@ pub mod comparison;
 pub mod error;
 pub mod findings;
 pub mod race;
+mod ratios;
 pub mod report;
 pub mod ring;
 pub mod rounds;

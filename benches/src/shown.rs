@@ -36,7 +36,7 @@ pub fn rounded(value: f64) -> String {
 
 /// A time in the unit that suits it.
 pub fn time(ns: f64) -> String {
-    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let units = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     let (unit, size) = units
         .into_iter()
         .rev()

@@ -561,27 +561,33 @@ fn everything_that_was_asked_for_is_read_once_more_at_the_end() {
     assert_eq!(code, Some(0), "{out}{err}");
     let file = std::io::BufReader::new(std::fs::File::open(&path).expect("it was kept"));
     let history = model_check::history::read(file).expect("readable");
-    let (mut asked, mut read) = (BTreeSet::new(), BTreeSet::new());
+    let (mut seats, mut payments) = (BTreeSet::new(), BTreeSet::new());
+    let (mut seats_read, mut payments_read) = (BTreeSet::new(), BTreeSet::new());
     for operation in &history.operations {
         let is_reader = operation.when().client >= 4;
         match operation.call() {
             Call::Hold { seat, .. } => {
-                asked.insert(format!("{seat:?}"));
+                seats.insert(seat);
             }
             Call::Confirm { payment, .. } => {
-                asked.insert(format!("{payment:?}"));
+                payments.insert(payment);
             }
             Call::ReadSeat(seat) if is_reader => {
-                read.insert(format!("{seat:?}"));
+                seats_read.insert(seat);
             }
             Call::ReadPayment(payment) if is_reader => {
-                read.insert(format!("{payment:?}"));
+                payments_read.insert(payment);
             }
             Call::Release(_) | Call::ReadSeat(_) | Call::ReadPayment(_) => {}
         }
     }
-    assert!(asked.len() > 100, "{}", asked.len());
-    let missing: Vec<_> = asked.difference(&read).collect();
+    // How many payments there are depends on how many holds end before they
+    // are paid for; that there are some of both does not.
+    assert!(seats.len() > 10, "seats: {seats:?}");
+    assert!(payments.len() > 10, "payments: {payments:?}");
+    let missing: Vec<_> = seats.difference(&seats_read).collect();
+    assert!(missing.is_empty(), "never read at the end: {missing:?}");
+    let missing: Vec<_> = payments.difference(&payments_read).collect();
     assert!(missing.is_empty(), "never read at the end: {missing:?}");
 }
 

@@ -78,9 +78,9 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
         aim: aim.map(|limit| (Rule::AtLeast, limit)),
     };
     found.compare(compare(1, PER_CALL, Some(10.0)));
-    found.compare(compare(2, "bare loop, 64 updates a commit", Some(0.6)));
-    found.compare(compare(3, "the bare loop, its callers woken", None));
-    found.compare(compare(4, "callers woken, nothing done", None));
+    found.compare(compare(2, "bare loop of 64 updates", Some(0.6)));
+    found.compare(compare(3, "bare loop, callers woken", None));
+    found.compare(compare(4, "callers woken, no work", None));
     Ok(())
 }
 

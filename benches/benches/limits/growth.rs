@@ -64,7 +64,7 @@ pub(crate) fn clients(context: &Context, found: &mut Findings) -> Result<(), Err
         let wait = |quantile| time(as_float(seen.waits.value_at_quantile(quantile)));
         rows.push(vec![
             clients.to_string(),
-            format!("{} /s", rounded(1e9 / side.median_ns())),
+            format!("{}/s", rounded(1e9 / side.median_ns())),
             wait(0.5),
             wait(0.99),
             time(as_ns(seen.longest)),

@@ -94,9 +94,9 @@ pub(crate) fn ask(context: &Context, found: &mut Findings) -> Result<(), Error> 
         aim,
     };
     let aim = Some((Rule::AtLeast, 0.85));
-    found.compare(compare(2, "bare frame and fsync, as SQLite", aim));
+    found.compare(compare(2, "bare frame and fsync", aim));
     found.compare(compare(3, "bare frame and fdatasync", None));
-    found.compare(compare(4, "bare loop, one update a commit", None));
+    found.compare(compare(4, "bare loop of one update", None));
     found.compare(compare(1, PER_CALL, None));
     Ok(())
 }
