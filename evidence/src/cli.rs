@@ -237,7 +237,11 @@ fn write_report(
         writeln!(err, "{}: could not be written: {error}", output.display())?;
         return Ok(COULD_NOT_READ);
     }
-    writeln!(out, "{}: {} runs", output.display(), named.len())?;
+    let runs = match named.len() {
+        1 => "1 run".to_owned(),
+        many => format!("{many} runs"),
+    };
+    writeln!(out, "{}: {runs}", output.display())?;
     Ok(ALL_WELL)
 }
 
