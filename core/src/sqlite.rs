@@ -42,8 +42,8 @@ mod sync {
 }
 /// What the shelf is made of; its tests compile it again with others.
 mod shelf_sync {
-    pub(super) use std::sync::atomic::{AtomicUsize, Ordering, fence};
-    pub(super) use std::sync::{Mutex, MutexGuard};
+    pub(super) use std::sync::atomic::{AtomicUsize, Ordering};
+    pub(super) use std::sync::{Mutex, MutexGuard, PoisonError};
 }
 mod transaction;
 

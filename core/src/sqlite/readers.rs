@@ -1,8 +1,8 @@
 //! Reading connections, lent without a lock that others want as long as one is free.
 //!
 //! The pool's own way of lending takes one lock for all and reads the time more than once, which a refusal
-//! would feel. So connections that come back are kept aside, on a shelf with a place for each processor, and
-//! the pool is asked only when there is none: then it opens one, or waits for one.
+//! would feel. So connections that come back are kept aside, on a shelf with a place for each, and the pool is
+//! asked only when there is none: then it opens one, or waits for one.
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Readers {
         if let Some(aside) = &self.aside
             && connection.may_be_lent_again()
         {
-            drop(aside.put_back(connection));
+            aside.put_back(connection, drop);
         }
     }
 }

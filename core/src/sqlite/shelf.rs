@@ -4,16 +4,22 @@
 //! different things and share no memory; and a thing is lent again where it was used last, so what it needs is
 //! still in that processor's cache, and what it knows of the database is the freshest that there is.
 //!
-//! Nobody waits in vain: who finds none says that it waits, looks once more, and only then asks behind;
-//! who brings one back puts it aside, and then, if somebody waits, hands one on to behind. Whichever of
-//! the two comes first, one of them sees the other. A place at which somebody else looks at that moment is
-//! passed over: who looks there either takes what is there, and will bring it back, or brings one back itself,
-//! and then looks whether somebody waits. Checked on many schedules in `shelf_tests.rs`, as is that nothing is
-//! lost or lent twice. The scheduler there runs every operation in one order that all threads see, so it can
-//! not show that the two fences are needed: without them each of the two could miss what the other wrote
-//! before it looked.
+//! Nobody waits in vain: at no time when all calls are over or asleep is somebody asleep behind while a thing
+//! lies here. Who finds none counts itself among those who wait, looks at every place once more, under its
+//! lock, and only then asks behind. Who brings one back puts it aside, and while somebody waits, it hands on to
+//! behind whatever it finds, until it has found every place empty, each under its lock. Take a thing that
+//! lies here at last and somebody who sleeps. If the sleeper looked at that place after the thing was put there,
+//! it found it. If before, it had counted itself before, too; the lock of the place hands that on to
+//! whoever puts the thing there, who therefore sees that somebody waits, and does not end before it has looked
+//! at this very place and found it empty. So one of the two took the thing away.
+//!
+//! Only whoever is not sure to be the one that matters passes over a place that is locked at the moment: the
+//! first look, which is followed by the other, and the search for an empty place, which may hand a thing on
+//! instead. Checked on many schedules in `shelf_tests.rs`, as is that nothing is lost or lent twice. Those who
+//! sleep behind may be overtaken by somebody who finds a thing here, but not by one who comes after them to
+//! behind.
 
-use super::shelf_sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence};
+use super::shelf_sync::{AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError};
 
 /// Things kept aside. The one behind is given as closures: it lends to those who find none here, and
 /// gets what is handed on.
@@ -30,8 +36,13 @@ struct Place<T>(Mutex<Option<T>>);
 
 impl<T> Place<T> {
     /// What is there; `None` while somebody else looks.
-    fn look(&self) -> Option<MutexGuard<'_, Option<T>>> {
+    fn glance(&self) -> Option<MutexGuard<'_, Option<T>>> {
         self.0.try_lock().ok()
+    }
+
+    /// What is there, for sure.
+    fn look(&self) -> MutexGuard<'_, Option<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -50,7 +61,7 @@ impl<T> Shelf<T> {
 
     /// One that was kept aside, or one that `behind` lends, which may wait for what is handed on to it.
     pub(super) fn take<E>(&self, behind: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        match self.find() {
+        match self.search(|place| place.glance()?.take()) {
             Some(found) => Ok(found),
             None => self.wait(behind),
         }
@@ -58,35 +69,34 @@ impl<T> Shelf<T> {
 
     #[cold]
     fn wait<E>(&self, behind: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
+        // The locks of the places order this and the reading of it; see above.
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         let found = self.find().map_or_else(behind, Ok);
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
         found
     }
 
-    /// Keeps it aside, or returns what is to be handed on to behind.
-    #[must_use = "somebody waits for it"]
-    pub(super) fn put_back(&self, thing: T) -> Option<T> {
-        let too_many = self.keep(thing);
-        if too_many.is_some() {
-            return too_many;
+    /// Keeps it aside, and hands on to behind what has no room, or what somebody waits for.
+    pub(super) fn put_back(&self, thing: T, mut hand_on: impl FnMut(T)) {
+        if let Some(no_room) = self.keep(thing) {
+            return hand_on(no_room);
         }
-        fence(Ordering::SeqCst);
-        if self.waiting.load(Ordering::SeqCst) > 0 {
-            return self.find();
+        while self.waiting.load(Ordering::Relaxed) > 0
+            && let Some(found) = self.find()
+        {
+            hand_on(found);
         }
-        None
     }
 
-    /// Takes the first thing there is.
+    /// Takes a thing; `None` when each place was empty, one after the other.
+    #[cold]
     fn find(&self) -> Option<T> {
-        self.search(|place| place.look()?.take())
+        self.search(|place| place.look().take())
     }
 
     /// Puts a thing into the first place that is empty, or returns it.
     fn keep<'s>(&'s self, thing: T) -> Option<T> {
-        let empty = |place: &'s Place<T>| place.look().filter(|place| place.is_none());
+        let empty = |place: &'s Place<T>| place.glance().filter(|place| place.is_none());
         match self.search(empty) {
             Some(mut place) => place.replace(thing),
             None => Some(thing),

@@ -3,8 +3,9 @@
 //! This compiles `shelf.rs` a second time, on shuttle's atomics and locks. A thread that waits in vain is a deadlock, which the scheduler reports with the schedule.
 
 mod shelf_sync {
-    pub(super) use shuttle::sync::atomic::{AtomicUsize, Ordering, fence};
+    pub(super) use shuttle::sync::atomic::{AtomicUsize, Ordering};
     pub(super) use shuttle::sync::{Mutex, MutexGuard};
+    pub(super) use std::sync::PoisonError;
 }
 
 #[expect(
@@ -70,9 +71,7 @@ fn run(threads: usize, things: usize, rounds: usize) {
                 for _ in 0..rounds {
                     let thing = shelf.take(|| Ok::<_, ()>(behind.lend())).expect("lent");
                     thread::yield_now();
-                    if let Some(handed_on) = shelf.put_back(thing) {
-                        behind.bring(handed_on);
-                    }
+                    shelf.put_back(thing, |handed_on| behind.bring(handed_on));
                 }
             })
         })
@@ -88,17 +87,57 @@ fn run(threads: usize, things: usize, rounds: usize) {
     assert!(there.into_iter().eq(0..things), "lost, or lent twice");
 }
 
+/// So many things are brought back while as many threads want one each, and let go only when all have one.
+fn all_at_once(things: usize, processor: fn() -> usize) {
+    PROCESSOR.set(0);
+    let shelf = Arc::new(Shelf::with_room_for(things, processor));
+    let behind = Arc::new(Behind {
+        things: Mutex::new(Vec::new()),
+        brought: Condvar::new(),
+    });
+    let served = Arc::new((Mutex::new(0), Condvar::new()));
+    let mut threads = Vec::new();
+    for thing in 0..things {
+        let (of_one, behind_one) = (shelf.clone(), behind.clone());
+        threads.push(thread::spawn(move || {
+            of_one.put_back(thing, |handed_on| behind_one.bring(handed_on));
+        }));
+        let (shelf, behind, served) = (shelf.clone(), behind.clone(), served.clone());
+        threads.push(thread::spawn(move || {
+            let lent = shelf.take(|| Ok::<_, ()>(behind.lend()));
+            lent.expect("lent");
+            let (served, told) = &*served;
+            let mut served = served.lock().expect("no panic");
+            *served += 1;
+            told.notify_all();
+            while *served < things {
+                served = told.wait(served).expect("no panic");
+            }
+        }));
+    }
+    for thread in threads {
+        thread.join().expect("no panic");
+    }
+}
+
+/// Brings it back alone, and says what was handed on.
+fn bring_back<T>(shelf: &Shelf<T>, thing: T) -> Vec<T> {
+    let mut handed_on = Vec::new();
+    shelf.put_back(thing, |thing| handed_on.push(thing));
+    handed_on
+}
+
 #[test]
 fn what_is_kept_aside_is_lent_once_and_what_has_no_room_is_handed_on() {
     let one_thread = || {
         let shelf = Shelf::with_room_for(2, || 0);
         let take = || shelf.take(|| Err(()));
         assert_eq!(take(), Err(()), "an empty shelf asks behind");
-        assert_eq!(shelf.put_back('a'), None);
-        assert_eq!(shelf.put_back('b'), None);
-        assert_eq!(shelf.put_back('c'), Some('c'));
+        assert_eq!(bring_back(&shelf, 'a'), []);
+        assert_eq!(bring_back(&shelf, 'b'), []);
+        assert_eq!(bring_back(&shelf, 'c'), ['c']);
         assert_eq!((take(), take(), take()), (Ok('a'), Ok('b'), Err(())));
-        assert_eq!(shelf.put_back('b'), None);
+        assert_eq!(bring_back(&shelf, 'b'), []);
         assert_eq!((take(), take()), (Ok('b'), Err(())));
     };
     shuttle::check_random(one_thread, 1);
@@ -112,7 +151,7 @@ fn a_thing_is_lent_again_on_the_processor_that_used_it_last() {
         let take = || shelf.take(|| Err(()));
         for (processor, thing) in [(2, 'c'), (0, 'a'), (1, 'b')] {
             on(processor);
-            assert_eq!(shelf.put_back(thing), None);
+            assert_eq!(bring_back(&shelf, thing), []);
         }
         // Of more processors than places some share one.
         for (processor, thing) in [(1, 'b'), (5, 'c'), (3, 'a')] {
@@ -120,13 +159,14 @@ fn a_thing_is_lent_again_on_the_processor_that_used_it_last() {
             assert_eq!(take(), Ok(thing));
         }
         on(1);
-        assert_eq!((shelf.put_back('b'), shelf.put_back('a')), (None, None));
+        assert_eq!(bring_back(&shelf, 'b'), []);
+        assert_eq!(bring_back(&shelf, 'a'), []);
         on(0);
         assert_eq!(take(), Ok('b'), "the first of the others");
         on(2);
         assert_eq!(take(), Ok('a'));
         on(0);
-        assert_eq!(shelf.put_back('a'), None);
+        assert_eq!(bring_back(&shelf, 'a'), []);
         on(2);
         assert_eq!(take(), Ok('a'), "the search goes around");
         assert_eq!(take(), Err(()));
@@ -144,4 +184,13 @@ fn two_threads_never_wait_in_vain_for_one_thing() {
 fn more_threads_than_things_never_wait_in_vain() {
     shuttle::check_random(|| run(3, 1, 3), 4_000);
     shuttle::check_random(|| run(4, 2, 3), 4_000);
+}
+
+#[test]
+fn as_many_as_there_are_things_never_wait_in_vain() {
+    for processor in [|| 0, moving] {
+        shuttle::check_random(move || all_at_once(2, processor), 10_000);
+        shuttle::check_pct(move || all_at_once(2, processor), 10_000, 4);
+        shuttle::check_pct(move || all_at_once(3, processor), 4_000, 5);
+    }
 }
