@@ -308,6 +308,14 @@ mod tests {
         ] {
             assert_eq!(read(line).keeps_samples(), keeps, "{line}");
         }
+        for (line, measures) in [
+            ("--bench --discard-baseline", true),
+            ("--bench --load-baseline a --baseline b", false),
+            ("--bench --profile-time 5", false),
+            ("--test", false),
+        ] {
+            assert_eq!(read(line).measures(), measures, "{line}");
+        }
     }
 
     #[test]
@@ -344,6 +352,10 @@ mod tests {
             read("--bench --sample-size 10").not_comparable_because(),
             ["--sample-size 10 changed the sampling"]
         );
+        assert_eq!(
+            read("--bench --exact hold").not_comparable_because(),
+            ["only \"hold\" was run"]
+        );
     }
 
     #[test]
@@ -375,6 +387,14 @@ mod tests {
                 "--noise-threshold 0",
                 "--noise-threshold 0: it must be a number above 0",
             ),
+            (
+                "--noise-threshold inf",
+                "--noise-threshold inf: it must be a number above 0",
+            ),
+            (
+                "--significance-level 2",
+                "--significance-level 2: it must be a number between 0 and 1",
+            ),
         ] {
             let words = ["bench", "--bench"]
                 .into_iter()
@@ -383,9 +403,8 @@ mod tests {
             let error = Arguments::from_matches(&found).expect_err(line);
             assert_eq!(error.to_string(), expected);
         }
-        read(
-            "--bench --sample-size 10 --nresamples 1 --measurement-time 0.5 --confidence-level 0.9",
-        );
+        read("--bench --sample-size 10 --nresamples 1 --measurement-time 0.5");
+        read("--bench -n --confidence-level 0.9 --significance-level 0.1 --noise-threshold 2");
     }
 
     #[test]
