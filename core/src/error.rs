@@ -29,7 +29,7 @@ pub enum StoreError {
     /// Repeat the same call after a pause.
     #[error("not applied: the database was busy for {} ms; repeat the same call", waited.as_millis())]
     Busy {
-        /// How long the call waited.
+        /// How long the call waited, from where it lined up; zero where a read met a lock of the file.
         waited: Duration,
         /// What the database said.
         #[source]

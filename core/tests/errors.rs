@@ -318,14 +318,25 @@ fn stored_nonsense_is_found_and_named() {
              {tampering} WHERE seat_id = 's1'"
         ))
         .expect("tampered");
-        for error in [
-            bench
-                .store
-                .seat(&seat_id("s1"))
-                .map(drop)
-                .expect_err(tampering),
-            bench.store.snapshot().map(drop).expect_err(tampering),
-        ] {
+        let store = &bench.store;
+        let mut errors = vec![
+            store.seat(&seat_id("s1")).map(drop).expect_err(tampering),
+            store.snapshot().map(drop).expect_err(tampering),
+        ];
+        // Who only compares the owner does not mind how it is written.
+        if !tampering.contains("owner") {
+            let of_another = claim("s1", "B", 1);
+            let paid = store.confirm_payment(&payment_id("p"), &of_another);
+            errors.extend([
+                store
+                    .hold(&hold_request("s1", "B"))
+                    .map(drop)
+                    .expect_err(tampering),
+                store.release(&of_another).map(drop).expect_err(tampering),
+                paid.map(drop).expect_err(tampering),
+            ]);
+        }
+        for error in errors {
             match &error {
                 StoreError::Corrupt {
                     invariant: found,
@@ -337,7 +348,37 @@ fn stored_nonsense_is_found_and_named() {
                 other => panic!("{tampering}: {other:?}"),
             }
         }
+        let recorded: i64 = raw
+            .query_row("SELECT count(*) FROM payments", [], |row| row.get(0))
+            .expect("read");
+        assert_eq!(recorded, 0, "{tampering}: a payment was decided on it");
     }
+}
+
+#[test]
+fn versions_beyond_32_bits_are_kept_whole() {
+    const BEFORE: i64 = 5_000_000_000;
+    let bench = Bench::new();
+    let tampering = format!(
+        "DROP TRIGGER seat_changes_one_version_at_a_time;
+         UPDATE seats SET version = {BEFORE} WHERE seat_id = 's1'"
+    );
+    bench.raw().execute_batch(&tampering).expect("set");
+    let own = bench.held_at(0, "s1", "A");
+    assert_eq!(own, claim("s1", "A", BEFORE + 1));
+    let paid = bench.store.confirm_payment(&payment_id("p"), &own);
+    assert_eq!(paid.expect("in time").version.get(), BEFORE + 2);
+    let record = bench.store.payment(&payment_id("p")).expect("read").outcome;
+    let record = record.expect("recorded");
+    assert_eq!((&record.claim, record.version.get()), (&own, BEFORE + 2));
+    let again = bench.store.confirm_payment(&payment_id("p"), &own);
+    let recorded = Box::new(record.clone());
+    assert_eq!(
+        again.expect("known").outcome,
+        ConfirmOutcome::Duplicate { recorded }
+    );
+    assert_eq!(bench.store.snapshot().expect("read").payments, [record]);
+    assert_eq!(bench.store.audit().expect("audited"), []);
 }
 
 /// Opening must fail as invalid input, in one line with this in it, and leave the file as it was.

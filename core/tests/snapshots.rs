@@ -187,6 +187,22 @@ fn a_kind_of_call_that_always_changes_something_asks_the_writer_first_and_no_oth
 }
 
 #[test]
+fn payments_are_read_in_the_order_in_which_they_were_decided() {
+    let bench = Bench::new();
+    let order = ["c", "a", "d", "b"];
+    for payment in order {
+        let _ = bench.pay_at(0, payment, &claim("s1", "A", 1));
+    }
+    let snapshot = bench.store.snapshot().expect("read");
+    let read: Vec<_> = snapshot
+        .payments
+        .iter()
+        .map(|record| record.payment.as_str())
+        .collect();
+    assert_eq!(read, order);
+}
+
+#[test]
 fn everything_is_read_as_of_one_instant() {
     let (_folder, store, seats) = held_seats();
     let sold = std::sync::atomic::AtomicUsize::new(0);

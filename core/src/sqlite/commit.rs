@@ -7,10 +7,13 @@
 //! * The lock was not to be had: only the leader is in the batch yet, and is told `Busy`.
 //! * A statement failed: the batch is rolled back and its members run one by one, each in a
 //!   transaction of its own, so that only the one whose statement fails pays.
-//! * The commit failed: every member is told `Unknown`, or `Busy` where SQLite says that nothing was
-//!   written. The connection is not used again.
+//! * The commit failed: every member is told `Unknown`, and the connection is not used again; or `Busy`
+//!   where SQLite says that nothing was written, and then the connection is as good as new.
 //! * The leader panicked: every member is told `Unknown` if the commit was sent, else that nothing
 //!   was applied; the transaction is rolled back.
+//!
+//! Whoever waits, waits for the lock no longer than what is left of its own time, which begins when it
+//! lines up: in a batch that of the first member counts, one by one each has its own.
 //!
 //! A refusal, a hold on an unknown seat and invalid input change nothing and harm no batch.
 
@@ -163,20 +166,33 @@ impl Writer {
     }
 
     fn submit(&self, work: Work) -> Answer {
-        let job = Job {
-            work,
-            since: Instant::now(),
-        };
-        match &self.queue {
-            None => self.alone(&job, self.busy_timeout),
+        let since = Instant::now();
+        let job = Job { work, since };
+        let answer = match &self.queue {
+            None => self.alone(&job),
             Some(queue) => queue.submit(job, |batch| self.lead(batch)),
-        }
+        };
+        answer.map_err(|error| match error {
+            // Not how long the leader of its batch has waited, but this caller.
+            StoreError::Busy { source, .. } => StoreError::Busy {
+                waited: since.elapsed(),
+                source,
+            },
+            other => other,
+        })
+    }
+
+    /// How much longer a caller may wait that has waited since then, up to a millisecond more.
+    fn left(&self, since: Instant) -> Duration {
+        let millis = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.busy_timeout
+            .saturating_sub(Duration::from_millis(millis))
     }
 
     /// One job in a transaction of its own.
-    fn alone(&self, job: &Job, wait: Duration) -> Answer {
-        let connection = pool::lend(&self.pool, wait)?;
-        let transaction = Transaction::immediate(&connection, wait, job.since)?;
+    fn alone(&self, job: &Job) -> Answer {
+        let connection = pool::lend(&self.pool, self.left(job.since))?;
+        let transaction = Transaction::immediate(&connection, self.left(job.since))?;
         let done = run(&transaction, &job.work, self.clock.now())?;
         transaction.commit()?;
         self.counters.committed(1);
@@ -191,10 +207,7 @@ impl Writer {
             Err(Failed::One) => {
                 tracing::debug!(members = batch.jobs().len(), "a batch is run one by one");
                 batch.commit_is_sent();
-                batch
-                    .jobs()
-                    .map(|job| self.alone(job, self.busy_timeout))
-                    .collect()
+                batch.jobs().map(|job| self.alone(job)).collect()
             }
         };
         batch.answer(answers);
@@ -207,12 +220,9 @@ impl Writer {
             .map(|job| job.since)
             .next()
             .unwrap_or_else(Instant::now);
-        // A member that has waited in line has so much less to wait for the lock.
-        let waited =
-            Duration::from_millis(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let left = self.busy_timeout.saturating_sub(waited);
-        let connection = pool::lend(&self.pool, left).map_err(Failed::All)?;
-        let transaction = Transaction::immediate(&connection, left, since).map_err(Failed::All)?;
+        let connection = pool::lend(&self.pool, self.left(since)).map_err(Failed::All)?;
+        let transaction =
+            Transaction::immediate(&connection, self.left(since)).map_err(Failed::All)?;
         let mut answers = Vec::new();
         loop {
             batch.fill();

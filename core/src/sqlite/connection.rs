@@ -21,12 +21,19 @@ self_cell! {
 
 // SAFETY: A connection may go from thread to thread, but its statements refer to it, and two threads must
 // not use it at once. They do not: nothing gives out the statements but `Connection::statements`, to whoever
-// has the connection, for the length of a call; so all that refers to the connection goes with it.
+// has the connection, for the length of a call; so all that refers to the connection goes with it. What the
+// statements have besides may go from thread to thread by itself, as the assertion below has it.
 #[allow(
     unsafe_code,
     reason = "a connection and what borrows it, sent together"
 )]
 unsafe impl Send for Prepared {}
+
+const _: () = {
+    const fn may_be_sent<T: Send>() {}
+    may_be_sent::<rusqlite::Connection>();
+    may_be_sent::<Arc<Sql>>();
+};
 
 /// A pooled connection, and whether it may be lent again.
 pub(crate) struct Connection {

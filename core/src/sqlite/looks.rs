@@ -216,6 +216,21 @@ mod tests {
     }
 
     #[test]
+    fn a_look_that_fails_is_the_answer_and_the_writer_is_not_asked() {
+        let answer = Looks::new(true).guide(
+            || {
+                Err(StoreError::Busy {
+                    waited: Duration::from_secs(5),
+                    source: "all readers are lent".into(),
+                })
+            },
+            || -> Result<Receipt<bool>, _> { unreachable!("the call has had its time") },
+            |changed| *changed,
+        );
+        assert!(matches!(answer, Err(StoreError::Busy { .. })));
+    }
+
+    #[test]
     fn an_unknown_result_stays_unknown() {
         let (answer, looked) = call(&left_out(), true, Writer::Fails);
         assert!(matches!(answer, Err(StoreError::Unknown(_))));

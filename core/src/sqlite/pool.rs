@@ -252,6 +252,37 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_has_the_file_open_as_long_as_it_is_there() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let open = Open::default();
+        let path = folder.path().join("seats.sqlite");
+        let wait = Duration::from_millis(20);
+        let manager = Manager::new(&path, wait, Planted::default(), Role::Writer, open.clone());
+        let connection = manager.connect().expect("a connection");
+        drop(manager);
+        let closing = Closing::new(open);
+        assert!(!closing.is_closed_within(Duration::ZERO));
+        drop(connection);
+        assert!(closing.is_closed_within(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_pool_needs_no_reaper() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("seats.sqlite");
+        let wait = Duration::from_millis(20);
+        let manager = Manager::new(
+            &path,
+            wait,
+            Planted::default(),
+            Role::Writer,
+            Open::default(),
+        );
+        let pool = of(manager, 1).expect("a pool");
+        assert_eq!((pool.max_lifetime(), pool.idle_timeout()), (None, None));
+    }
+
+    #[test]
     fn closing_waits_for_what_is_open_but_not_for_ever() {
         let open = Open::default();
         let closing = Closing::new(open.clone());

@@ -125,18 +125,14 @@ impl<J, A> Queue<J, A> {
 
 /// Sleeps until there is news: the answer, or nothing when it is this caller's turn to lead.
 fn wait<J, A>(ticket: &Ticket<J, A>) -> Option<A> {
-    let mut news = lock(&ticket.news);
-    loop {
-        match std::mem::replace(&mut *news, News::Nothing) {
-            News::Answer(answer) => return Some(answer),
-            News::Lead => return None,
-            News::Nothing => {
-                news = ticket
-                    .told
-                    .wait(news)
-                    .unwrap_or_else(std::sync::PoisonError::into_inner);
-            }
-        }
+    let mut news = ticket
+        .told
+        .wait_while(lock(&ticket.news), |news| matches!(news, News::Nothing))
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    match std::mem::replace(&mut *news, News::Nothing) {
+        News::Answer(answer) => Some(answer),
+        News::Lead => None,
+        News::Nothing => unreachable!("it is not waited for"),
     }
 }
 

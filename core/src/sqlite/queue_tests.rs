@@ -72,6 +72,8 @@ fn run(case: &Case) {
                             if pauses {
                                 thread::yield_now();
                             }
+                            // A leader takes in whoever came meanwhile, as often as it likes.
+                            batch.fill();
                             batch.fill();
                             let jobs: Vec<usize> = batch.jobs().copied().collect();
                             assert_eq!(jobs[0], job, "the leader is in its own batch, first");
@@ -177,6 +179,7 @@ fn batches_of_a_line(callers: usize, most: usize) -> Vec<Vec<usize>> {
             let (queue_of_all, batches) = (queue.clone(), batches.clone());
             others.push(thread::spawn(move || {
                 queue_of_all.submit(caller, |batch| {
+                    batch.fill();
                     batch.fill();
                     let jobs = answer(batch);
                     batches.lock().unwrap().push(jobs);

@@ -1,7 +1,6 @@
 //! The version of a database file: made, migrated, or refused.
 
 use std::path::Path;
-use std::time::Instant;
 
 use rusqlite::ErrorCode;
 
@@ -24,8 +23,7 @@ pub(super) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreE
     if version_of(connection, path)? == VERSION {
         return Ok(());
     }
-    let transaction =
-        Transaction::immediate(connection, connection.full_timeout(), Instant::now())?;
+    let transaction = Transaction::immediate(connection, connection.full_timeout())?;
     // Again, now under the lock: another process may have been faster.
     let version = version_of(&transaction, path)?;
     for (from, step) in MIGRATIONS.into_iter().filter(|(from, _)| *from >= version) {

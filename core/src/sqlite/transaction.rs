@@ -5,7 +5,7 @@
 //! transaction open and be lent again.
 
 use std::ops::Deref;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
@@ -21,23 +21,15 @@ pub(super) struct Transaction<'c> {
 }
 
 impl<'c> Transaction<'c> {
-    /// Takes the write lock, waiting up to `wait` for it, for a caller that has waited `since` then.
+    /// Takes the write lock, waiting up to `wait` for it.
     pub(super) fn immediate(
         connection: &'c Connection,
         wait: Duration,
-        since: Instant,
     ) -> Result<Self, StoreError> {
         connection
             .busy_timeout(wait)
             .map_err(failed_while("setting busy_timeout"))?;
-        let begun = Self::begin(connection, "BEGIN IMMEDIATE");
-        begun.map_err(|error| match error {
-            StoreError::Busy { source, .. } => StoreError::Busy {
-                waited: since.elapsed(),
-                source,
-            },
-            other => other,
-        })
+        Self::begin(connection, "BEGIN IMMEDIATE")
     }
 
     /// For reads that belong together: they see one snapshot.
@@ -76,8 +68,8 @@ impl<'c> Transaction<'c> {
                 Err(failed_while("committing")(error))
             }
             Err(error) => {
-                tracing::warn!(%error, "a commit gave no result");
                 self.connection.doubt();
+                tracing::warn!(%error, "a commit gave no result");
                 Err(StoreError::Unknown(error.into()))
             }
         }
@@ -99,8 +91,8 @@ impl Drop for Transaction<'_> {
             && !self.connection.is_autocommit()
             && let Err(error) = run(self.connection, "ROLLBACK")
         {
-            tracing::warn!(%error, "a rollback failed; the connection is closed");
             self.connection.doubt();
+            tracing::warn!(%error, "a rollback failed; the connection is closed");
         }
     }
 }
@@ -143,7 +135,7 @@ mod tests {
     /// Adds a seat and commits.
     fn add(connection: &Connection) -> Result<(), StoreError> {
         let wait = Duration::from_millis(20);
-        let transaction = Transaction::immediate(connection, wait, Instant::now())?;
+        let transaction = Transaction::immediate(connection, wait)?;
         transaction
             .execute(
                 "INSERT INTO seats (seat_id, changed_at) VALUES ('A', 0)",
@@ -157,7 +149,7 @@ mod tests {
     fn a_transaction_that_is_dropped_is_over_and_leaves_nothing() {
         let (_folder, manager, mut connection) = connection("wal");
         let wait = Duration::from_millis(20);
-        let transaction = Transaction::immediate(&connection, wait, Instant::now()).expect("free");
+        let transaction = Transaction::immediate(&connection, wait).expect("free");
         transaction
             .execute(
                 "INSERT INTO seats (seat_id, changed_at) VALUES ('A', 0)",

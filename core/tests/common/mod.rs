@@ -5,13 +5,14 @@
     reason = "each test file uses its own part"
 )]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use soldonce::{
-    Claim, ConfirmOutcome, HoldDuration, HoldId, HoldOutcome, HoldRequest, ManualClock, OwnerId,
-    PaymentId, Receipt, ReleaseOutcome, SeatId, SeatStore, SqliteStore, StoreError, Timestamp,
+    Claim, Commit, ConfirmOutcome, HoldDuration, HoldId, HoldOutcome, HoldRequest, ManualClock,
+    OwnerId, PaymentId, Receipt, ReleaseOutcome, SeatId, SeatStore, SqliteStore, StoreError,
+    Timestamp,
 };
 
 pub const TTL: i64 = 10;
@@ -42,6 +43,23 @@ pub fn hold_request(seat: &str, owner: &str) -> HoldRequest {
         owner: OwnerId::new(owner).expect("a valid owner id"),
         ttl: HoldDuration::from_millis(TTL).expect("a valid length"),
     }
+}
+
+pub const QUEUE: Commit = Commit::Queue { most: 64 };
+
+/// A store with `seats` seats named s0, s1, ...; its clock stands at 0.
+pub fn store(folder: &Path, commit: Commit, seats: usize) -> (SqliteStore, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(t(0)));
+    let store = SqliteStore::options()
+        .commit(commit)
+        .clock(clock.clone())
+        .open(folder.join("seats.sqlite"))
+        .expect("the store opens");
+    let seats: Vec<_> = (0..seats)
+        .map(|number| seat_id(&format!("s{number}")))
+        .collect();
+    store.add_seats(&seats).expect("seats are added");
+    (store, clock)
 }
 
 /// A store on a file of its own with the seats s1 and s2, and a clock that stands at 0.
