@@ -3,8 +3,8 @@
 mod common;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Once, mpsc};
 use std::time::{Duration, Instant};
 
 use common::{QUEUE, claim, hold_request, payment_id, seat_id, store, t};
@@ -35,10 +35,10 @@ fn all_in_one_batch<T: Send>(
     })
 }
 
-/// Payment p5 can not be recorded, for a reason that SQLite gives like this.
-fn no_ink(file: &Path, reason: &str) {
+/// This payment can not be recorded, for a reason that SQLite gives like this.
+fn no_ink(file: &Path, payment: &str, reason: &str) {
     let trigger = format!(
-        "CREATE TRIGGER no_ink BEFORE INSERT ON payments WHEN new.payment_id = 'p5'
+        "CREATE TRIGGER no_ink BEFORE INSERT ON payments WHEN new.payment_id = {payment}
          BEGIN SELECT {reason}; END"
     );
     rusqlite::Connection::open(file)
@@ -61,7 +61,7 @@ fn a_statement_that_fails_in_a_batch_costs_only_its_own_caller() {
                 .expect("an answer");
             assert!(matches!(held.outcome, HoldOutcome::Held { .. }));
         }
-        no_ink(store.path(), reason);
+        no_ink(store.path(), "'p5'", reason);
         let pay = |number: i32| -> Box<dyn FnOnce() -> _ + Send + '_> {
             let store = &store;
             Box::new(move || {
@@ -136,12 +136,12 @@ fn a_commit_that_failed_is_unknown_to_all_of_its_batch_and_not_made_up_for() {
     assert_eq!(after.calls - before.calls, held, "what failed is no commit");
 }
 
-/// A log that panics at a warning.
-struct PanicsAtWarnings;
+/// A log that does this at each event of this level.
+struct At<F>(tracing::Level, F);
 
-impl tracing::Subscriber for PanicsAtWarnings {
+impl<F: Fn() + 'static> tracing::Subscriber for At<F> {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        *metadata.level() == tracing::Level::WARN
+        *metadata.level() == self.0
     }
 
     fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
@@ -152,8 +152,8 @@ impl tracing::Subscriber for PanicsAtWarnings {
 
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
 
-    fn event(&self, event: &tracing::Event<'_>) {
-        panic!("the log breaks at {}", event.metadata().name());
+    fn event(&self, _: &tracing::Event<'_>) {
+        (self.1)();
     }
 
     fn enter(&self, _: &tracing::span::Id) {}
@@ -170,8 +170,8 @@ fn who_leads_and_panics_after_its_commit_was_sent_leaves_nobody_with_a_false_no(
         let store = &store;
         Box::new(move || {
             let request = hold_request(&format!("s{number}"), "A");
-            let hold =
-                || tracing::subscriber::with_default(PanicsAtWarnings, || store.hold(&request));
+            let log = At(tracing::Level::WARN, || panic!("the log breaks"));
+            let hold = || tracing::subscriber::with_default(log, || store.hold(&request));
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(hold))
         })
     };
@@ -190,96 +190,77 @@ fn who_leads_and_panics_after_its_commit_was_sent_leaves_nobody_with_a_false_no(
     assert!(!matches!(held.outcome, HoldOutcome::Refused(_)));
 }
 
-/// A clock that says whether it was read.
-#[derive(Default)]
-struct Watched(AtomicBool);
-
-impl Clock for Watched {
-    fn now(&self) -> Timestamp {
-        self.0.store(true, Ordering::SeqCst);
-        t(5)
-    }
-}
-
-/// A batch is run one by one, and meanwhile somebody else takes the lock, for so long or until all have their
-/// answers. Returns these, or nothing when the other one did not get the lock.
+/// Sixteen callers whose batch breaks up; before it is run one by one somebody else takes the lock, and keeps it
+/// so long, or until all have their answers.
 fn one_by_one_beside_another(
     timeout: Duration,
     keeps: Option<Duration>,
-) -> Option<Vec<Result<(), StoreError>>> {
+) -> Vec<Result<(), StoreError>> {
     const CALLERS: usize = 16;
     let folder = tempfile::tempdir().expect("a temporary folder");
     drop(store(folder.path(), QUEUE, 1));
-    let clock = Arc::new(Watched::default());
     let store = SqliteStore::options()
         .commit(QUEUE)
         .busy_timeout(timeout)
-        .clock(clock.clone())
         .open(folder.path().join("seats.sqlite"))
         .expect("the store opens");
-    rusqlite::Connection::open(store.path())
-        .and_then(|raw| {
-            raw.execute_batch(
-                "CREATE TRIGGER no_ink BEFORE INSERT ON payments
-                 BEGIN SELECT raise(ABORT, 'no ink'); END",
-            )
-        })
-        .expect("made");
+    no_ink(store.path(), "new.payment_id", "raise(ABORT, 'no ink')");
+    let other = rusqlite::Connection::open(store.path()).expect("the file opens");
+    let other = Arc::new((Mutex::new(other), Once::new()));
+    let (send_taken, taken) = mpsc::channel();
     let answered = AtomicUsize::new(0);
-    let other = || {
-        let raw = rusqlite::Connection::open(store.path()).expect("the file opens");
-        raw.busy_timeout(Duration::ZERO).expect("set");
-        while !clock.0.load(Ordering::SeqCst) {
-            std::hint::spin_loop();
-        }
-        let all = || answered.load(Ordering::SeqCst) == CALLERS;
-        while raw.execute_batch("BEGIN IMMEDIATE").is_err() {
-            if all() {
-                return false;
-            }
-        }
-        let since = Instant::now();
-        while !all() && keeps.is_none_or(|time| since.elapsed() < time) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        raw.execute_batch("ROLLBACK").expect("let go");
-        true
-    };
     let pay = |number: usize| -> Box<dyn FnOnce() -> _ + Send + '_> {
         let (store, answered) = (&store, &answered);
+        let (other, send_taken) = (Arc::clone(&other), send_taken.clone());
+        let takes_the_lock = At(tracing::Level::DEBUG, move || {
+            let (other, once) = &*other;
+            once.call_once(|| {
+                let other = other.lock().expect("no panic");
+                other.execute_batch("BEGIN IMMEDIATE").expect("it is free");
+                send_taken.send(()).expect("somebody waits for it");
+            });
+        });
         Box::new(move || {
             let payment = payment_id(&format!("p{number}"));
-            let answer = store.confirm_payment(&payment, &claim("s0", "A", 1));
+            let answer = tracing::subscriber::with_default(takes_the_lock, || {
+                store.confirm_payment(&payment, &claim("s0", "A", 1))
+            });
             answered.fetch_add(1, Ordering::SeqCst);
             answer.map(drop)
         })
     };
+    let callers = (0..CALLERS).map(pay).collect();
+    drop(send_taken);
     std::thread::scope(|scope| {
-        let other = scope.spawn(other);
-        let answers = all_in_one_batch(store.path(), (0..CALLERS).map(pay).collect());
-        other.join().expect("no panic").then_some(answers)
+        let (other, answered) = (&other.0, &answered);
+        scope.spawn(move || {
+            taken.recv().expect("the batch breaks up");
+            let since = Instant::now();
+            let all = || answered.load(Ordering::SeqCst) == CALLERS;
+            while !all() && keeps.is_none_or(|time| since.elapsed() < time) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let other = other.lock().expect("no panic");
+            other.execute_batch("ROLLBACK").expect("let go");
+        });
+        all_in_one_batch(store.path(), callers)
     })
 }
 
 #[test]
 fn one_by_one_each_waits_for_the_lock_with_what_is_left_of_its_own_time() {
-    let beside = |timeout, keeps| {
-        let mut tries = (0..20).map(|_| one_by_one_beside_another(timeout, keeps));
-        tries
-            .find_map(|answers| answers)
-            .expect("the other one got the lock")
-    };
-    for answer in beside(Duration::from_secs(20), Some(Duration::from_millis(100))) {
+    let in_time =
+        one_by_one_beside_another(Duration::from_mins(1), Some(Duration::from_millis(100)));
+    for answer in in_time {
         assert!(
             matches!(answer, Err(StoreError::Corrupt { .. })),
             "{answer:?}"
         );
     }
-    let timeout = Duration::from_secs(1);
+    let timeout = Duration::from_secs(2);
     let mut busy = 0;
-    for answer in beside(timeout, None) {
+    for answer in one_by_one_beside_another(timeout, None) {
         match answer {
-            Err(StoreError::Corrupt { .. }) => {}
             Err(StoreError::Busy { waited, .. }) => {
                 assert!(
                     waited < timeout * 4,
@@ -287,10 +268,12 @@ fn one_by_one_each_waits_for_the_lock_with_what_is_left_of_its_own_time() {
                 );
                 busy += 1;
             }
+            // Who came too late for the batch.
+            Err(StoreError::Corrupt { .. }) => {}
             other => panic!("{other:?}"),
         }
     }
-    assert!(busy > 0, "nobody found the lock taken");
+    assert!(busy > 1, "the batch was not run one by one");
 }
 
 #[test]
@@ -477,7 +460,7 @@ fn who_leads_one_by_one_and_panics_leaves_nobody_with_a_false_no() {
         .open(folder.path().join("seats.sqlite"))
         .expect("the store opens");
     // One statement fails, so the batch is run again, one by one.
-    no_ink(store.path(), "raise(ABORT, 'no ink')");
+    no_ink(store.path(), "'p5'", "raise(ABORT, 'no ink')");
     clock.0.set(store.path().to_owned()).expect("set once");
     let pay = |number: i32| -> Box<dyn FnOnce() -> _ + Send + '_> {
         let store = &store;
