@@ -6,50 +6,101 @@
 
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use regex::Regex;
 
 use crate::error::Error;
 
+/// An option as it is written, its letter, and what it is for; nothing for one that the harness of Rust's tests has
+/// and nobody needs here.
+type Named = (&'static str, Option<char>, &'static str);
+
 /// Options without a value.
-const FLAGS: [(&str, Option<char>); 14] = [
-    ("bench", None),
-    ("discard-baseline", None),
-    ("exact", None),
-    ("ignored", None),
-    ("include-ignored", None),
-    ("list", None),
-    ("nocapture", None),
-    ("noplot", Some('n')),
-    ("quick", None),
-    ("quiet", None),
-    ("show-output", None),
-    ("test", None),
-    ("verbose", Some('v')),
-    ("version", Some('V')),
+const FLAGS: [Named; 14] = [
+    ("bench", None, "Measure: cargo bench adds it"),
+    (
+        "discard-baseline",
+        None,
+        "Keep no samples, and write no evidence",
+    ),
+    ("exact", None, "Run only what is called FILTER"),
+    ("ignored", None, "Run nothing"),
+    ("include-ignored", None, ""),
+    ("list", None, "Name what would be run"),
+    ("nocapture", None, ""),
+    ("noplot", Some('n'), "Draw no plots"),
+    ("quick", None, "Take a first look, not comparable"),
+    ("quiet", None, "Print the results alone"),
+    ("show-output", None, ""),
+    ("test", None, "Run everything once, and measure nothing"),
+    ("verbose", Some('v'), "Print more statistics"),
+    ("version", Some('V'), ""),
 ];
 
 /// Options with a value that do not change what a sample is.
-const VALUES: [(&str, Option<char>); 8] = [
-    ("baseline", Some('b')),
-    ("baseline-lenient", None),
-    ("color", Some('c')),
-    ("format", None),
-    ("load-baseline", None),
-    ("output-format", None),
-    ("plotting-backend", None),
-    ("save-baseline", Some('s')),
+const VALUES: [Named; 5] = [
+    (
+        "baseline",
+        Some('b'),
+        "Compare with the samples of this name",
+    ),
+    ("baseline-lenient", None, "The same, where there are any"),
+    (
+        "load-baseline",
+        None,
+        "Show the samples of this name, take none",
+    ),
+    (
+        "save-baseline",
+        Some('s'),
+        "Keep the samples under this name",
+    ),
+    (
+        "profile-time",
+        None,
+        "Run for so many seconds, for a profiler",
+    ),
+];
+
+/// Options with few values, of which criterion takes no other.
+const CHOICES: [(Named, &[&str]); 4] = [
+    (
+        ("color", Some('c'), "When to print in colours"),
+        &["auto", "always", "never"],
+    ),
+    (("format", None, "How --list prints"), &["pretty", "terse"]),
+    (
+        ("output-format", None, "How results are printed"),
+        &["criterion", "bencher"],
+    ),
+    (
+        ("plotting-backend", None, "What draws the plots"),
+        &["gnuplot", "plotters"],
+    ),
 ];
 
 /// Options that change how long or how often is measured.
-const SAMPLING: [&str; 3] = ["measurement-time", "sample-size", "warm-up-time"];
+const SAMPLING: [Named; 3] = [
+    ("measurement-time", None, "Measure each for so many seconds"),
+    (
+        "sample-size",
+        None,
+        "Take so many samples of each, 10 or more",
+    ),
+    ("warm-up-time", None, "Warm up for so many seconds"),
+];
 
 /// Options that change only what criterion makes of its samples, none of which goes into evidence.
-const ANALYSIS: [&str; 4] = [
-    "confidence-level",
-    "noise-threshold",
-    "nresamples",
-    "significance-level",
+const ANALYSIS: [Named; 4] = [
+    ("confidence-level", None, "Of intervals, such as 0.95"),
+    (
+        "noise-threshold",
+        None,
+        "The least change that is called one, such as 0.01",
+    ),
+    ("nresamples", None, "How often the bootstrap draws"),
+    ("significance-level", None, "Of a change, such as 0.05"),
 ];
 
 /// What a number may be; for another one criterion has a panic.
@@ -74,8 +125,16 @@ const NUMBERS: [Allowed; 8] = {
     const SECONDS: &str = "a number of seconds above 0";
     const PART: &str = "a number between 0 and 1";
     [
-        allowed("sample-size", |text| whole(text) >= 10, "10 or more"),
-        allowed("nresamples", |text| whole(text) >= 1, "1 or more"),
+        allowed(
+            "sample-size",
+            |text| whole(text) >= 10,
+            "a whole number of 10 or more",
+        ),
+        allowed(
+            "nresamples",
+            |text| whole(text) >= 1,
+            "a whole number of 1 or more",
+        ),
         allowed("measurement-time", is_a_time, SECONDS),
         allowed("warm-up-time", is_a_time, SECONDS),
         allowed("profile-time", is_a_time, SECONDS),
@@ -188,7 +247,7 @@ impl Arguments {
         }
         let sampling = SAMPLING
             .into_iter()
-            .filter_map(|name| text(name).map(|value| format!("--{name} {value}")))
+            .filter_map(|(name, ..)| text(name).map(|value| format!("--{name} {value}")))
             .collect();
         Ok(Self {
             mode,
@@ -250,22 +309,37 @@ impl Arguments {
 }
 
 fn command(about: &'static str) -> Command {
-    let flag = |(name, short): (&'static str, Option<char>)| {
-        let arg = Arg::new(name).long(name).action(ArgAction::SetTrue);
+    let option = |(name, short, help): Named| {
+        let arg = Arg::new(name).long(name).help(help).hide(help.is_empty());
         short.into_iter().fold(arg, Arg::short)
     };
-    let value = |(name, short): (&'static str, Option<char>)| {
-        let arg = Arg::new(name).long(name).value_name("VALUE");
-        short.into_iter().fold(arg, Arg::short)
+    let flag = |named| option(named).action(ArgAction::SetTrue);
+    let value = |named| option(named).value_name("VALUE");
+    let choice = |(named, values): (Named, &'static [&str])| {
+        let values = PossibleValuesParser::new(values);
+        option(named).value_name("WHICH").value_parser(values)
     };
-    let more = SAMPLING.into_iter().chain(ANALYSIS).chain(["profile-time"]);
     Command::new("bench")
+        .bin_name("cargo bench --")
         .about(about)
+        .after_help(
+            "A bench says which options change nothing in it. A filter that matches nothing in one \
+             bench is no error there: it may match in another.\n\n\
+             Exit codes: 0 measured, also when an aim is missed; 1 could not run; 2 wrong usage; \
+             3 an audit found something.",
+        )
+        .max_term_width(80)
         .disable_version_flag(true)
         .arg(Arg::new("FILTER").help("Run only what matches this regular expression"))
         .args(FLAGS.map(flag))
-        .args(VALUES.map(value))
-        .args(more.map(|name| value((name, None))))
+        .args(
+            VALUES
+                .into_iter()
+                .chain(SAMPLING)
+                .chain(ANALYSIS)
+                .map(value),
+        )
+        .args(CHOICES.map(choice))
 }
 
 #[cfg(test)]
@@ -361,12 +435,18 @@ mod tests {
     #[test]
     fn a_number_that_criterion_would_not_take_is_one_line() {
         for (line, expected) in [
-            ("--sample-size 9", "--sample-size 9: it must be 10 or more"),
+            (
+                "--sample-size 9",
+                "--sample-size 9: it must be a whole number of 10 or more",
+            ),
             (
                 "--sample-size 1.5",
-                "--sample-size 1.5: it must be 10 or more",
+                "--sample-size 1.5: it must be a whole number of 10 or more",
             ),
-            ("--nresamples 0", "--nresamples 0: it must be 1 or more"),
+            (
+                "--nresamples 0",
+                "--nresamples 0: it must be a whole number of 1 or more",
+            ),
             (
                 "--measurement-time 0",
                 "--measurement-time 0: it must be a number of seconds above 0",
@@ -405,6 +485,47 @@ mod tests {
         }
         read("--bench --sample-size 10 --nresamples 1 --measurement-time 0.5");
         read("--bench -n --confidence-level 0.9 --significance-level 0.1 --noise-threshold 2");
+    }
+
+    #[test]
+    fn a_word_that_criterion_would_not_take_is_refused_and_the_others_are_named() {
+        for line in [
+            "--color purple",
+            "--format long",
+            "--output-format json",
+            "--plotting-backend x",
+        ] {
+            let words = ["bench", "--bench"]
+                .into_iter()
+                .chain(line.split_whitespace());
+            let error = command("").try_get_matches_from(words).expect_err(line);
+            let (option, _) = line.split_once(' ').expect("two words");
+            let text = error.to_string();
+            assert!(
+                text.contains(option) && text.contains("[possible values: "),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            read("--bench --color never --format terse").mode,
+            Mode::Measure
+        );
+    }
+
+    #[test]
+    fn the_help_fits_into_80_columns_and_says_what_each_option_is_for() {
+        let help = command("About").render_long_help().to_string();
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+            assert!(
+                !line.trim_start().starts_with("--") || line.contains("  "),
+                "{line}"
+            );
+        }
+        assert!(
+            help.starts_with("About") && help.contains("cargo bench -- [OPTIONS] [FILTER]"),
+            "{help}"
+        );
     }
 
     #[test]

@@ -82,9 +82,9 @@ pub fn write(statement: Builder, fallback: &Path) -> Result<Verdict, Error> {
         .and_then(|root| path.strip_prefix(root).map(Path::to_path_buf).ok())
         .unwrap_or(path);
     let predicate = &statement.predicate;
-    match &predicate.not_comparable_because {
-        None => println!("evidence: {}", shown.display()),
-        Some(reason) => println!("evidence: {} (not comparable: {reason})", shown.display()),
+    println!("evidence: {}", shown.display());
+    if let Some(reason) = &predicate.not_comparable_because {
+        println!("not comparable: {}", reason.replace("; ", ";\n  "));
     }
     Ok(predicate.verdict)
 }

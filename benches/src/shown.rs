@@ -18,6 +18,10 @@ pub fn significant(value: f64) -> String {
         size /= 10.0;
         decimals -= 1;
     }
+    // Rounding up to the next power of ten would show one digit more.
+    if size >= 9.995 && decimals > 0 {
+        decimals -= 1;
+    }
     format!("{value:.decimals$}")
 }
 
@@ -66,6 +70,11 @@ mod tests {
             (0.003_456, "0.00346"),
             (0.985, "0.985"),
             (1.0, "1.00"),
+            (0.9994, "0.999"),
+            (0.9996, "1.00"),
+            (9.996, "10.0"),
+            (99.96, "100"),
+            (999.6, "1000"),
             (6.549, "6.55"),
             (123.4, "123"),
             (0.0, "0"),

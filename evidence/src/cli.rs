@@ -33,7 +33,7 @@ pub const NOT_COMPARABLE: u8 = 5;
 /// Verify, list and compare evidence files: the records that stress, model-check and bench runs
 /// leave of what they checked and measured.
 #[derive(Debug, Parser)]
-#[command(name = "evidence", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "evidence", version, max_term_width = 80, after_help = EXIT_CODES)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
