@@ -182,11 +182,9 @@ impl Writer {
         })
     }
 
-    /// How much longer a caller may wait that has waited since then, up to a millisecond more.
+    /// How much longer a caller may wait that has waited since then.
     fn left(&self, since: Instant) -> Duration {
-        let millis = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.busy_timeout
-            .saturating_sub(Duration::from_millis(millis))
+        left_of(self.busy_timeout, since.elapsed())
     }
 
     /// One job in a transaction of its own.
@@ -248,6 +246,13 @@ impl Writer {
         self.counters.committed(answers.len());
         Ok(answers)
     }
+}
+
+/// What is left of a timeout. Only whole milliseconds are taken from it: SQLite counts in those, and one of 1 ms
+/// would be none at once.
+fn left_of(timeout: Duration, waited: Duration) -> Duration {
+    let millis = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+    timeout.saturating_sub(Duration::from_millis(millis))
 }
 
 fn run(tx: &Transaction<'_>, work: &Work, now: Timestamp) -> Answer {
@@ -336,4 +341,34 @@ fn copies(error: StoreError, members: usize) -> Vec<Answer> {
         StoreError::UnknownSeat(seat) => Box::new(move || StoreError::UnknownSeat(seat.clone())),
     };
     (0..members).map(|_| Err(repeat())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_waited_is_taken_from_the_timeout_in_whole_milliseconds() {
+        for (timeout, waited_us, left) in [
+            (5_000, 0, 5_000),
+            (5_000, 1_200_900, 3_800),
+            (1, 999, 1),
+            (1, 1_000, 0),
+            (20, 90_000, 0),
+        ] {
+            let left_of = left_of(
+                Duration::from_millis(timeout),
+                Duration::from_micros(waited_us),
+            );
+            assert_eq!(
+                left_of,
+                Duration::from_millis(left),
+                "{waited_us} us of {timeout} ms"
+            );
+        }
+        assert_eq!(
+            left_of(Duration::from_secs(1), Duration::MAX),
+            Duration::ZERO
+        );
+    }
 }

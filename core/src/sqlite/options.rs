@@ -69,8 +69,10 @@ impl SqliteOptions {
         self
     }
 
-    /// How long a call waits for a connection, and then for the write lock, before it answers
-    /// [`StoreError::Busy`]: 0 to 1 hour, in whole milliseconds. Default: 5 seconds.
+    /// How long a call waits for a connection to read from, and once more for one to write with and
+    /// the write lock, before it answers [`StoreError::Busy`]: 0 to 1 hour, in whole milliseconds.
+    /// Default: 5 seconds. In the line of [`Commit::Queue`] a call waits for those before it, however
+    /// long that takes; what it has waited there is no longer left for the lock.
     pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
         self

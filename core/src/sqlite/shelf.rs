@@ -16,8 +16,7 @@
 //! Only whoever is not sure to be the one that matters passes over a place that is locked at the moment: the
 //! first look, which is followed by the other, and the search for an empty place, which may hand a thing on
 //! instead. Checked on many schedules in `shelf_tests.rs`, as is that nothing is lost or lent twice. Those who
-//! sleep behind may be overtaken by somebody who finds a thing here, but not by one who comes after them to
-//! behind.
+//! sleep behind may be overtaken: by somebody who finds a thing here, and where behind lends in no order, there.
 
 use super::shelf_sync::{AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError};
 
@@ -46,6 +45,23 @@ impl<T> Place<T> {
     }
 }
 
+/// One of those who wait, as long as it is there.
+struct Waiting<'w>(&'w AtomicUsize);
+
+impl<'w> Waiting<'w> {
+    fn new(waiting: &'w AtomicUsize) -> Self {
+        // The locks of the places order this and the reading of it; see above.
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl<T> Shelf<T> {
     /// Room for so many, from 1 to 64: what there are more is handed on.
     pub(super) fn with_room_for(size: usize, processor: fn() -> usize) -> Self {
@@ -69,11 +85,8 @@ impl<T> Shelf<T> {
 
     #[cold]
     fn wait<E>(&self, behind: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        // The locks of the places order this and the reading of it; see above.
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        let found = self.find().map_or_else(behind, Ok);
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        found
+        let _counted = Waiting::new(&self.waiting);
+        self.find().map_or_else(behind, Ok)
     }
 
     /// Keeps it aside, and hands on to behind what has no room, or what somebody waits for.

@@ -16,6 +16,7 @@ mod shelf_sync {
 mod shelf;
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use shelf::Shelf;
 use shuttle::scheduler::DfsScheduler;
@@ -139,6 +140,30 @@ fn what_is_kept_aside_is_lent_once_and_what_has_no_room_is_handed_on() {
         assert_eq!((take(), take(), take()), (Ok('a'), Ok('b'), Err(())));
         assert_eq!(bring_back(&shelf, 'b'), []);
         assert_eq!((take(), take()), (Ok('b'), Err(())));
+    };
+    shuttle::check_random(one_thread, 1);
+}
+
+#[test]
+fn there_is_room_for_up_to_64() {
+    let one_thread = || {
+        for (asked, room) in [(0, 1), (8, 8), (64, 64), (1_000, 64)] {
+            let shelf = Shelf::with_room_for(asked, || 3);
+            let kept = (0..100).take_while(|thing| bring_back(&shelf, *thing).is_empty());
+            assert_eq!(kept.count(), room);
+        }
+    };
+    shuttle::check_random(one_thread, 1);
+}
+
+#[test]
+fn who_panics_behind_no_longer_waits() {
+    let one_thread = || {
+        let shelf = Shelf::with_room_for(2, || 0);
+        let behind = || -> Result<char, ()> { resume_unwind(Box::new("behind panics")) };
+        let panicked = catch_unwind(AssertUnwindSafe(|| shelf.take(behind)));
+        assert!(panicked.is_err());
+        assert_eq!(bring_back(&shelf, 'a'), [], "nobody waits for it");
     };
     shuttle::check_random(one_thread, 1);
 }
