@@ -1,8 +1,9 @@
 //! Things kept aside so that lending one is little work, in front of somebody who lends with a lock.
 //!
-//! A thread looks first at the place of the processor that it runs on. Threads that run at once then take
-//! different things and share no memory; and a thing is lent again where it was used last, so what it needs is
-//! still in that processor's cache, and what it knows of the database is the freshest that there is.
+//! A thread looks first at the place of the processor that it runs on. Where there are as many places as
+//! processors, threads that run at once then take different things and write to no memory that another one
+//! needs; and a thing is lent again where it was used last, so what it needs is still in that processor's cache,
+//! and what it knows of the database is the freshest that there is.
 //!
 //! Nobody waits in vain: at no time when all calls are over or asleep is somebody asleep behind while a thing
 //! lies here. Who finds none counts itself among those who wait, looks at every place once more, under its
